@@ -220,7 +220,10 @@ mod tests {
             assert!(got <= asked * 1.03 + noise, "{asked}: {got}");
         }
         let filter = Blocked::build(&added, Size::for_rate(0.01)).unwrap();
-        assert_eq!(filter.bytes().len(), (200_000 * 10_usize).div_ceil(512) * 64);
+        assert_eq!(
+            filter.bytes().len(),
+            (200_000 * 10_usize).div_ceil(512) * 64
+        );
         let got = rate(&filter, &absent);
         assert!((0.0090..0.0102).contains(&got), "{got}");
     }

@@ -1,0 +1,379 @@
+//! The footer: what a segment says of itself, and where its parts are.
+//!
+//! Tagged fields (see `wire`), then the tail, the last 24 bytes of the file:
+//!
+//! ```text
+//! offset  u64     of the footer
+//! length  u32     of the footer, which ends where the tail begins
+//! crc     u32     of the footer's offset and bytes
+//! magic   8       "seenEND\0"
+//! ```
+//!
+//! | tag | value |
+//! |---|---|
+//! | 1 ! | hash seed, u64 |
+//! | 2 ! | the policy's text |
+//! | 3 ! | stamps, u8: 1 if entries have record codes, else 0 |
+//! | 4 ! | first key |
+//! | 5 ! | last key |
+//! | 6 ! | first and last sequence number, u64 each |
+//! | 7 ! | position, u64; absent if there is none |
+//! | 8 | number of keys, number of blocks, sum of the keys' lengths, u64 each |
+//! | 9 | the numbers of the segments that it was merged from, u64 each |
+//! | 10 | xxh3-128 of all bytes before the footer, u128 |
+//! | 11 ! | index: offset u64, length u64, crc u32 |
+//! | 12 ! | filter: offset u64, length u64, crc u32 |
+//! | 13 ! | filter: kind u16, probes u8 |
+//! | 14 ! | block codecs, u8 each: all that occur in the file |
+//!
+//! Tags marked `!` have the bit that says that they must be understood: without
+//! them a reader would give wrong answers. All but 7 are always there.
+#![deny(clippy::indexing_slicing)]
+
+use super::block::{CODEC_NONE, KNOWN_CODECS};
+use super::{Place, bad_checksum, checksum};
+use crate::error::{Error, Result};
+use crate::filter::{FilterKind, Parameters};
+use crate::header::{malformed, unknown_field};
+use crate::vfs::{File, read_exact_at};
+use crate::wire::{MUST_UNDERSTAND, Malformed, Reader, put_field};
+use std::path::Path;
+
+const SEED: u16 = 1 | MUST_UNDERSTAND;
+const POLICY: u16 = 2 | MUST_UNDERSTAND;
+const STAMPS: u16 = 3 | MUST_UNDERSTAND;
+const FIRST: u16 = 4 | MUST_UNDERSTAND;
+const LAST: u16 = 5 | MUST_UNDERSTAND;
+const SEQUENCES: u16 = 6 | MUST_UNDERSTAND;
+const POSITION: u16 = 7 | MUST_UNDERSTAND;
+const COUNTS: u16 = 8;
+const INPUTS: u16 = 9;
+const CONTENT: u16 = 10;
+const INDEX: u16 = 11 | MUST_UNDERSTAND;
+const FILTER: u16 = 12 | MUST_UNDERSTAND;
+const FILTER_KIND: u16 = 13 | MUST_UNDERSTAND;
+const CODECS: u16 = 14 | MUST_UNDERSTAND;
+const KNOWN_FIELDS: &str = "footer fields 1 to 14";
+
+const MAGIC: &[u8; 8] = b"seenEND\0";
+const TAIL: u64 = 24;
+
+/// The end of the file is read in one request of this size, which holds tail and
+/// footer unless keys are very long.
+const AT_ONCE: u64 = 4096;
+
+/// The index or the filter: where it is, and its checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) place: Place,
+    pub(super) crc: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Footer {
+    pub(super) seed: u64,
+    pub(super) policy: String,
+    pub(super) stamps: bool,
+    pub(super) first: Vec<u8>,
+    pub(super) last: Vec<u8>,
+    pub(super) sequences: (u64, u64),
+    pub(super) position: Option<u64>,
+    pub(super) keys: u64,
+    pub(super) blocks: u64,
+    pub(super) key_bytes: u64,
+    pub(super) inputs: Vec<u64>,
+    pub(super) content: u128,
+    pub(super) index: Part,
+    pub(super) filter: Part,
+    pub(super) parameters: Parameters,
+}
+
+impl Footer {
+    /// The footer and the tail, which lie at `offset` of the file.
+    pub(super) fn encode(&self, offset: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut put = |tag, parts: &[&[u8]]| put_field(&mut out, tag, &parts.concat());
+        put(SEED, &[&self.seed.to_le_bytes()]);
+        put(POLICY, &[self.policy.as_bytes()]);
+        put(STAMPS, &[&[self.stamps.into()]]);
+        put(FIRST, &[&self.first]);
+        put(LAST, &[&self.last]);
+        let (from, to) = self.sequences;
+        put(SEQUENCES, &[&from.to_le_bytes(), &to.to_le_bytes()]);
+        if let Some(position) = self.position {
+            put(POSITION, &[&position.to_le_bytes()]);
+        }
+        let counts = [self.keys, self.blocks, self.key_bytes].map(u64::to_le_bytes);
+        put(COUNTS, &[counts.as_flattened()]);
+        let inputs: Vec<_> = self.inputs.iter().map(|n| n.to_le_bytes()).collect();
+        put(INPUTS, &[inputs.as_flattened()]);
+        put(CONTENT, &[&self.content.to_le_bytes()]);
+        for (tag, part) in [(INDEX, self.index), (FILTER, self.filter)] {
+            let place = [part.place.offset, part.place.len].map(u64::to_le_bytes);
+            put(tag, &[place.as_flattened(), &part.crc.to_le_bytes()]);
+        }
+        let kind = self.parameters.kind.number().to_le_bytes();
+        put(FILTER_KIND, &[&kind, &[self.parameters.probes]]);
+        put(CODECS, &[&[CODEC_NONE]]);
+
+        let crc = checksum(offset, &out);
+        // Two keys, a policy and the inputs: far below 4 GiB.
+        let len = out.len() as u32;
+        out.extend_from_slice(&offset.to_le_bytes());
+        out.extend_from_slice(&len.to_le_bytes());
+        out.extend_from_slice(&crc.to_le_bytes());
+        out.extend_from_slice(MAGIC);
+        out
+    }
+
+    /// Reads and checks the footer of a file of `size` bytes. Blocks begin at
+    /// `blocks_at`.
+    pub(super) fn read(file: &dyn File, path: &Path, size: u64, blocks_at: u64) -> Result<Footer> {
+        let io = |e| Error::io("read", path, e);
+        let corrupt = |at, expected: &str, found: String| Error::corrupt(path, at, expected, found);
+        let Some(tail_at) = size.checked_sub(TAIL).filter(|&at| at >= blocks_at) else {
+            let expected = "a segment with a footer";
+            return Err(corrupt(
+                size,
+                expected,
+                format!("the end after {size} bytes"),
+            ));
+        };
+        let got = AT_ONCE.min(size - blocks_at);
+        let mut end = vec![0; got as usize];
+        read_exact_at(file, &mut end, size - got).map_err(io)?;
+        let tail = end.get((got - TAIL) as usize..).unwrap_or_default();
+
+        let mut reader = Reader::new(tail);
+        let bad = |m| malformed(path, tail_at, m);
+        let offset = reader.u64("an offset").map_err(bad)?;
+        let len = reader.u32("a length").map_err(bad)?;
+        let stored = reader.u32("a checksum").map_err(bad)?;
+        let magic = reader.take(MAGIC.len(), "magic bytes").map_err(bad)?;
+        if magic != MAGIC {
+            return Err(corrupt(
+                tail_at + 16,
+                "the magic bytes \"seenEND\\0\" of a finished segment",
+                format!("\"{}\"", magic.escape_ascii()),
+            ));
+        }
+        let fits = offset >= blocks_at && offset.checked_add(len.into()) == Some(tail_at);
+        if !fits {
+            return Err(corrupt(
+                tail_at,
+                "a footer that ends where the tail begins",
+                format!("one of {len} bytes at {offset}"),
+            ));
+        }
+        let in_end = (got - TAIL).checked_sub(u64::from(len));
+        let bytes = match in_end {
+            Some(start) => end
+                .get(start as usize..(got - TAIL) as usize)
+                .unwrap_or_default()
+                .to_vec(),
+            None => {
+                let mut bytes = vec![0; len as usize];
+                read_exact_at(file, &mut bytes, offset).map_err(io)?;
+                bytes
+            }
+        };
+        let computed = checksum(offset, &bytes);
+        if computed != stored {
+            return Err(bad_checksum(path, offset, "a footer", stored, computed));
+        }
+        let footer = Footer::decode(&bytes, path, offset)?;
+        footer.check_layout(path, offset, blocks_at)?;
+        Ok(footer)
+    }
+
+    fn decode(bytes: &[u8], path: &Path, base: u64) -> Result<Footer> {
+        let mut fields = Fields::default();
+        let mut reader = Reader::new(bytes);
+        while !reader.is_empty() {
+            let (tag, value) = reader.field().map_err(|m| malformed(path, base, m))?;
+            let at = (reader.offset() - value.len()) as u64;
+            if fields
+                .set(tag, value)
+                .map_err(|m| malformed(path, base + at, m))?
+            {
+                continue;
+            }
+            unknown_field(path, tag, KNOWN_FIELDS)?;
+        }
+        if let Some(&codec) = fields.codecs.iter().flatten().find(|&&c| c != CODEC_NONE) {
+            return Err(unsupported(path, "block codec", codec.into(), KNOWN_CODECS));
+        }
+        let kind = match fields.filter_kind {
+            Some((number, probes)) => match FilterKind::from_number(number) {
+                Some(kind) => Some(Parameters { kind, probes }),
+                None => {
+                    return Err(unsupported(path, "filter kind", number, FilterKind::KNOWN));
+                }
+            },
+            None => None,
+        };
+        fields.complete(kind).ok_or_else(|| {
+            Error::corrupt(
+                path,
+                base,
+                "a footer with all of its fields",
+                "one that lacks some",
+            )
+        })
+    }
+
+    /// Blocks, index, filter and footer follow on each other.
+    fn check_layout(&self, path: &Path, footer_at: u64, blocks_at: u64) -> Result<()> {
+        let fits = self.index.place.offset >= blocks_at
+            && self.index.place.end() == Some(self.filter.place.offset)
+            && self.filter.place.end() == Some(footer_at)
+            && self.first <= self.last
+            && self.blocks <= self.keys
+            && (self.blocks == 0) == (self.keys == 0);
+        if fits {
+            return Ok(());
+        }
+        Err(Error::corrupt(
+            path,
+            footer_at,
+            "a footer whose parts and counts fit each other and the file",
+            format!(
+                "an index at {} (+{}), a filter at {} (+{}), {} blocks, {} keys",
+                self.index.place.offset,
+                self.index.place.len,
+                self.filter.place.offset,
+                self.filter.place.len,
+                self.blocks,
+                self.keys,
+            ),
+        ))
+    }
+}
+
+fn unsupported(path: &Path, what: &'static str, found: u16, supported: &'static str) -> Error {
+    Error::UnsupportedFormat {
+        path: path.to_path_buf(),
+        what,
+        found: found.to_string(),
+        supported: supported.to_string(),
+    }
+}
+
+/// The fields that were met so far.
+#[derive(Debug, Default)]
+struct Fields {
+    seed: Option<u64>,
+    policy: Option<String>,
+    stamps: Option<bool>,
+    first: Option<Vec<u8>>,
+    last: Option<Vec<u8>>,
+    sequences: Option<(u64, u64)>,
+    position: Option<u64>,
+    counts: Option<(u64, u64, u64)>,
+    inputs: Option<Vec<u64>>,
+    content: Option<u128>,
+    index: Option<Part>,
+    filter: Option<Part>,
+    filter_kind: Option<(u16, u8)>,
+    codecs: Option<Vec<u8>>,
+}
+
+impl Fields {
+    /// Takes a field; false if the tag is not known.
+    fn set(&mut self, tag: u16, value: &[u8]) -> Result<bool, Malformed> {
+        let r = &mut Reader::new(value);
+        match tag {
+            SEED => self.seed = Some(r.u64("a hash seed")?),
+            POLICY => {
+                let text = r.take(value.len(), "a policy")?;
+                let text = std::str::from_utf8(text).map_err(|e| Malformed {
+                    at: e.valid_up_to(),
+                    expected: "a policy in UTF-8",
+                })?;
+                self.policy = Some(text.to_owned());
+            }
+            STAMPS => {
+                self.stamps = Some(match r.u8("stamps, 0 or 1")? {
+                    0 => false,
+                    1 => true,
+                    _ => {
+                        let expected = "stamps, 0 or 1";
+                        return Err(Malformed { at: 0, expected });
+                    }
+                });
+            }
+            FIRST => self.first = Some(r.take(value.len(), "a key")?.to_vec()),
+            LAST => self.last = Some(r.take(value.len(), "a key")?.to_vec()),
+            SEQUENCES => self.sequences = Some((r.u64("a sequence")?, r.u64("a sequence")?)),
+            POSITION => self.position = Some(r.u64("a position")?),
+            COUNTS => {
+                let mut count = || r.u64("a count");
+                self.counts = Some((count()?, count()?, count()?));
+            }
+            INPUTS => {
+                let mut inputs = Vec::new();
+                while !r.is_empty() {
+                    inputs.push(r.u64("the number of a segment")?);
+                }
+                self.inputs = Some(inputs);
+            }
+            CONTENT => self.content = Some(u128::from_le_bytes(r.array("a content hash")?)),
+            INDEX => self.index = Some(part(r)?),
+            FILTER => self.filter = Some(part(r)?),
+            FILTER_KIND => {
+                let kind = r.u16("a filter kind")?;
+                // Only the kind is known to come first in all kinds' parameters.
+                let known = FilterKind::from_number(kind).is_some();
+                let probes = if known {
+                    r.u8("a number of probes")?
+                } else {
+                    0
+                };
+                self.filter_kind = Some((kind, probes));
+                if !known {
+                    return Ok(true);
+                }
+            }
+            CODECS => self.codecs = Some(r.take(value.len(), "codecs")?.to_vec()),
+            _ => return Ok(false),
+        }
+        if r.is_empty() {
+            return Ok(true);
+        }
+        Err(Malformed {
+            at: r.offset(),
+            expected: "the end of the field",
+        })
+    }
+
+    fn complete(self, parameters: Option<Parameters>) -> Option<Footer> {
+        let (keys, blocks, key_bytes) = self.counts?;
+        self.codecs?;
+        Some(Footer {
+            seed: self.seed?,
+            policy: self.policy?,
+            stamps: self.stamps?,
+            first: self.first?,
+            last: self.last?,
+            sequences: self.sequences?,
+            position: self.position,
+            keys,
+            blocks,
+            key_bytes,
+            inputs: self.inputs?,
+            content: self.content?,
+            index: self.index?,
+            filter: self.filter?,
+            parameters: parameters?,
+        })
+    }
+}
+
+fn part(r: &mut Reader<'_>) -> Result<Part, Malformed> {
+    let offset = r.u64("an offset")?;
+    let len = r.u64("a length")?;
+    Ok(Part {
+        place: Place { offset, len },
+        crc: r.u32("a checksum")?,
+    })
+}

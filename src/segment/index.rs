@@ -1,0 +1,156 @@
+//! The index: which block a key belongs to.
+//!
+//! A front-coded region (see `coded`) with one entry a block. The entry's key is
+//! a separator: the shortest that is above the last key of the block before and
+//! not above the first key of this one; that of the first block is empty. Its
+//! values are the block's offset in the file and its length, checksum included.
+//!
+//! It is kept in memory as it is stored: a search goes over the restarts and
+//! then over at most 16 entries.
+#![deny(clippy::indexing_slicing)]
+
+use super::block::check_region;
+use super::coded::{self, RESTART, Region, common};
+use super::{CRC, Place};
+use crate::vfs::HugeBytes;
+use crate::wire::Malformed;
+
+/// A block's offset and length.
+const VALUES: u8 = 2;
+
+/// Writes the index.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    region: coded::Builder,
+    last: Vec<u8>,
+    blocks: u64,
+}
+
+impl Builder {
+    /// Adds a block. `before` is the last key of the block before.
+    pub(super) fn push(&mut self, before: &[u8], first: &[u8], place: Place) {
+        let separator = if self.blocks == 0 {
+            &[]
+        } else {
+            // `first` is above `before`, so it is longer than what they share.
+            let len = common(before, first) + 1;
+            first.get(..len).unwrap_or(first)
+        };
+        let shared = common(&self.last, separator);
+        self.region
+            .push(separator, shared, &[place.offset, place.len]);
+        self.last.clear();
+        self.last.extend_from_slice(separator);
+        self.blocks += 1;
+    }
+
+    pub(super) fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.region.len()
+    }
+
+    /// Appends the index to `out`. False if it is too large.
+    #[must_use]
+    pub(super) fn finish(&mut self, out: &mut Vec<u8>) -> bool {
+        self.region.finish(out)
+    }
+}
+
+/// The index of an open segment.
+#[derive(Debug)]
+pub(super) struct Index {
+    bytes: HugeBytes,
+    blocks: usize,
+}
+
+/// Where a key's block is, and which one it is, counted from 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Located {
+    pub(super) ordinal: usize,
+    pub(super) place: Place,
+}
+
+impl Index {
+    /// Takes the index as it was read, after checking that it names exactly
+    /// `blocks` blocks that fill the part of the file at `room`.
+    pub(super) fn new(bytes: HugeBytes, blocks: u64, room: Place) -> Result<Index, Malformed> {
+        let region = Region::parse(bytes.as_slice(), VALUES)?;
+        check_region(&region)?;
+        let (mut at, mut count, mut next) = (0, 0, room.offset);
+        while at < region.end() {
+            let entry = region.entry(at)?;
+            let place = place(&region, entry.values_at)?;
+            let end = place.end().filter(|_| place.offset == next);
+            match end {
+                Some(end) if place.len > CRC as u64 => next = end,
+                _ => {
+                    return Err(Malformed {
+                        at,
+                        expected: "a block that begins where the one before ends",
+                    });
+                }
+            }
+            at = entry.next;
+            count += 1;
+        }
+        if Some(next) != room.end() || count as u64 != blocks {
+            return Err(Malformed {
+                at,
+                expected: "as many blocks as the footer says, up to the index",
+            });
+        }
+        Ok(Index {
+            bytes,
+            blocks: count,
+        })
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.bytes.as_slice().len()
+    }
+
+    fn region(&self) -> Result<Region<'_>, Malformed> {
+        Region::parse(self.bytes.as_slice(), VALUES)
+    }
+
+    /// The block that holds `key` if any does: the last whose separator is not
+    /// above it. `None` only if there are no blocks.
+    #[inline]
+    pub(super) fn locate(&self, key: &[u8]) -> Result<Option<Located>, Malformed> {
+        let region = self.region()?;
+        let Some(floor) = region.floor(key)? else {
+            return Ok(None);
+        };
+        Ok(Some(Located {
+            ordinal: floor.ordinal,
+            place: place(&region, floor.values_at)?,
+        }))
+    }
+
+    /// The block of that number. `None` behind the last.
+    pub(super) fn nth(&self, ordinal: usize) -> Result<Option<Place>, Malformed> {
+        if ordinal >= self.blocks {
+            return Ok(None);
+        }
+        let region = self.region()?;
+        let mut entry = region.entry(region.restart(ordinal / RESTART))?;
+        for _ in 0..ordinal % RESTART {
+            entry = region.entry(entry.next)?;
+        }
+        place(&region, entry.values_at).map(Some)
+    }
+}
+
+#[inline]
+fn place(region: &Region<'_>, at: usize) -> Result<Place, Malformed> {
+    let (offset, at) = region.value(at)?;
+    let (len, _) = region.value(at)?;
+    Ok(Place { offset, len })
+}

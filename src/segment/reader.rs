@@ -1,0 +1,372 @@
+//! An open segment: its index and filter in memory, its blocks read as needed.
+#![deny(clippy::indexing_slicing)]
+
+use super::block::{self, Block};
+use super::footer::{Footer, Part};
+use super::index::{Index, Located};
+use super::{Cursor, Fault, Meta, Place, bad_checksum, checksum};
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
+use crate::options::Reads;
+use crate::record::Record;
+use crate::vfs::{File, HugeBytes, Map, Vfs, prefetch, read_exact_at};
+use crate::wire::{Malformed, Reader};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What the manifest says of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Expect {
+    pub(crate) number: u64,
+    pub(crate) size: u64,
+    pub(crate) content: u128,
+}
+
+/// The answer of one block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) record: Option<Record>,
+    /// Bytes of the block that was read.
+    pub(crate) bytes: u64,
+}
+
+/// A segment that is open for reading.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(super) file: Arc<dyn File>,
+    pub(super) path: PathBuf,
+    pub(super) store: StoreId,
+    pub(super) footer: Footer,
+    pub(super) index: Index,
+    /// Where blocks begin.
+    pub(super) blocks_at: u64,
+    meta: Meta,
+    filter: Filter,
+    map: Option<Mapped>,
+}
+
+/// The file's bytes, and which blocks of them were verified.
+#[derive(Debug)]
+struct Mapped {
+    map: Box<dyn Map>,
+    /// One bit a block. A bit is set after the block's bytes were checked, and
+    /// these do not change, so that no order between the two is needed.
+    verified: Vec<AtomicU64>,
+}
+
+thread_local! {
+    /// For blocks that are read with calls.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Segment {
+    /// Opens a segment and reads all of it but the blocks.
+    pub(crate) fn open(
+        vfs: &Arc<dyn Vfs>,
+        path: &Path,
+        store: StoreId,
+        expect: &Expect,
+        reads: Reads,
+    ) -> Result<Segment> {
+        let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
+        let size = file
+            .len()
+            .map_err(|e| Error::io("find the length of", path, e))?;
+        if size != expect.size {
+            return Err(Error::corrupt(
+                path,
+                size.min(expect.size),
+                format!("a file of {} bytes, as the manifest says", expect.size),
+                format!("{size} bytes"),
+            ));
+        }
+        let blocks_at = read_header(&*file, path, store, expect.number)?;
+        let footer = Footer::read(&*file, path, size, blocks_at)?;
+        if footer.content != expect.content {
+            return Err(Error::corrupt(
+                path,
+                footer.filter.place.end().unwrap_or(size),
+                format!(
+                    "the content hash {:032x} that the manifest names",
+                    expect.content
+                ),
+                format!("{:032x}", footer.content),
+            ));
+        }
+
+        let part = footer.index;
+        let room = Place {
+            offset: blocks_at,
+            len: part.place.offset.saturating_sub(blocks_at),
+        };
+        let bytes = read_part(&*file, path, part, "an index")?;
+        let index = Index::new(bytes, footer.blocks, room)
+            .map_err(|m| malformed(path, part.place.offset, m))?;
+
+        let part = footer.filter;
+        let bits = read_part(&*file, path, part, "a filter")?;
+        let len = usize::try_from(part.place.len).unwrap_or(usize::MAX);
+        let filter =
+            Filter::decode(footer.parameters, footer.keys, bits, len).ok_or_else(|| {
+                Error::corrupt(
+                    path,
+                    part.place.offset,
+                    format!("a filter for {} keys", footer.keys),
+                    format!("{:?} and {len} bytes", footer.parameters),
+                )
+            })?;
+
+        let map = match reads {
+            Reads::Map => file.map().map_err(|e| Error::io("map", path, e))?,
+            Reads::Pread => None,
+        };
+        Ok(Segment {
+            map: map.map(|map| Mapped {
+                map,
+                verified: (0..index.blocks().div_ceil(64))
+                    .map(|_| AtomicU64::new(0))
+                    .collect(),
+            }),
+            meta: Meta {
+                number: expect.number,
+                size,
+                content: footer.content,
+                keys: footer.keys,
+                first: footer.first.clone(),
+                last: footer.last.clone(),
+                sequences: footer.sequences,
+                position: footer.position,
+            },
+            file,
+            path: path.to_path_buf(),
+            store,
+            footer,
+            index,
+            blocks_at,
+            filter,
+        })
+    }
+
+    pub(crate) fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The seed of the hashes that the filter takes.
+    pub(crate) fn seed(&self) -> u64 {
+        self.footer.seed
+    }
+
+    /// The text of the policy that the keys were made under.
+    pub(crate) fn policy(&self) -> &str {
+        &self.footer.policy
+    }
+
+    /// Whether entries have records.
+    pub(crate) fn stamps(&self) -> bool {
+        self.footer.stamps
+    }
+
+    /// The sum of the keys' lengths.
+    pub(crate) fn key_bytes(&self) -> u64 {
+        self.footer.key_bytes
+    }
+
+    /// Whether `key` lies in the segment's range.
+    #[inline]
+    pub(crate) fn covers(&self, key: &[u8]) -> bool {
+        self.meta.keys > 0 && key >= self.meta.first.as_slice() && key <= self.meta.last.as_slice()
+    }
+
+    #[inline]
+    pub(crate) fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    /// Bytes of memory for the index and the marks of verified blocks.
+    pub(crate) fn memory_index(&self) -> usize {
+        let marks = self.map.as_ref().map_or(0, |m| m.verified.len() * 8);
+        self.index.memory() + marks
+    }
+
+    /// Looks a key up in the one block that can hold it.
+    pub(crate) fn find(&self, key: &[u8]) -> Result<Found> {
+        match self.locate(key)? {
+            Some(located) => self.find_at(located, key),
+            None => Ok(Found {
+                record: None,
+                bytes: 0,
+            }),
+        }
+    }
+
+    /// The first half of [`find`](Segment::find): where the key's block is. The
+    /// block is asked for, so that a batch can locate all of its keys first.
+    pub(crate) fn locate(&self, key: &[u8]) -> Result<Option<Located>> {
+        let located = self.index.locate(key).map_err(|m| self.bad_index(m))?;
+        if let (Some(mapped), Some(located)) = (&self.map, located)
+            && mapped.is_verified(located.ordinal)
+            && let Some(bytes) = mapped.bytes(located.place)
+        {
+            for line in bytes.chunks(64) {
+                prefetch(line.as_ptr());
+            }
+        }
+        Ok(located)
+    }
+
+    /// The second half of [`find`](Segment::find).
+    pub(crate) fn find_at(&self, located: Located, key: &[u8]) -> Result<Found> {
+        let place = located.place;
+        let record = match &self.map {
+            Some(mapped) => {
+                let bytes = self.mapped_block(mapped, located)?;
+                self.find_in(bytes, place, key)?
+            }
+            None => BUFFER.with_borrow_mut(|buffer| {
+                self.read_verified(place, buffer)?;
+                self.find_in(buffer, place, key)
+            })?,
+        };
+        Ok(Found {
+            record,
+            bytes: place.len,
+        })
+    }
+
+    #[inline]
+    fn find_in(&self, bytes: &[u8], place: Place, key: &[u8]) -> Result<Option<Record>> {
+        Block::parse(bytes, self.footer.stamps)
+            .and_then(|block| block.find(key))
+            .map_err(|fault| self.bad_block(fault, place))
+    }
+
+    #[inline]
+    fn mapped_block<'a>(&self, mapped: &'a Mapped, located: Located) -> Result<&'a [u8]> {
+        let Some(bytes) = mapped.bytes(located.place) else {
+            return Err(Error::corrupt(
+                &self.path,
+                located.place.offset,
+                format!("a block of {} bytes", located.place.len),
+                "the end of the file",
+            ));
+        };
+        if !mapped.is_verified(located.ordinal) {
+            self.first_use(mapped, located, bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Brings a block into memory with one request that can fail, and verifies it.
+    #[cold]
+    fn first_use(&self, mapped: &Mapped, located: Located, bytes: &[u8]) -> Result<()> {
+        let offset = usize::try_from(located.place.offset).unwrap_or(usize::MAX);
+        mapped
+            .map
+            .populate(offset, bytes.len())
+            .map_err(|e| Error::io("read", &self.path, e))?;
+        self.check_block(bytes, located.place.offset)?;
+        if let Some(word) = mapped.verified.get(located.ordinal / 64) {
+            word.fetch_or(1 << (located.ordinal % 64), Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Reads a block with a call and verifies it.
+    pub(super) fn read_verified(&self, place: Place, buffer: &mut Vec<u8>) -> Result<()> {
+        self.read(place, buffer)?;
+        self.check_block(buffer, place.offset)
+    }
+
+    /// Reads bytes that the index or the footer names, and that therefore lie
+    /// within the file.
+    pub(super) fn read(&self, place: Place, buffer: &mut Vec<u8>) -> Result<()> {
+        let len = usize::try_from(place.len).unwrap_or(usize::MAX);
+        buffer.resize(len, 0);
+        read_exact_at(&*self.file, buffer, place.offset)
+            .map_err(|e| Error::io("read", &self.path, e))
+    }
+
+    pub(super) fn check_block(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let (stored, computed) = block::checksums(bytes, offset);
+        if stored == computed {
+            return Ok(());
+        }
+        Err(bad_checksum(
+            &self.path, offset, "a block", stored, computed,
+        ))
+    }
+
+    pub(super) fn bad_block(&self, fault: Fault, place: Place) -> Error {
+        fault.into_error(&self.path, place.offset)
+    }
+
+    pub(super) fn bad_index(&self, m: Malformed) -> Error {
+        malformed(&self.path, self.footer.index.place.offset, m)
+    }
+
+    /// All entries in order, read with calls and verified.
+    pub(crate) fn cursor(self: &Arc<Self>) -> Cursor {
+        Cursor::new(Arc::clone(self))
+    }
+}
+
+impl Mapped {
+    #[inline]
+    fn bytes(&self, place: Place) -> Option<&[u8]> {
+        let start = usize::try_from(place.offset).ok()?;
+        let end = usize::try_from(place.end()?).ok()?;
+        self.map.bytes().get(start..end)
+    }
+
+    #[inline]
+    fn is_verified(&self, ordinal: usize) -> bool {
+        self.verified
+            .get(ordinal / 64)
+            .is_some_and(|word| word.load(Relaxed) >> (ordinal % 64) & 1 == 1)
+    }
+}
+
+/// Reads and checks the header; answers where the blocks begin.
+pub(super) fn read_header(
+    file: &dyn File,
+    path: &Path,
+    store: StoreId,
+    number: u64,
+) -> Result<u64> {
+    let header = header::read(file, path, FileKind::Segment)?;
+    header.expect(path, store, number)?;
+    let mut fields = Reader::new(&header.fields);
+    while !fields.is_empty() {
+        let (tag, _) = fields.field().map_err(|m| malformed(path, 48, m))?;
+        unknown_field(path, tag, "no fields in the header of a segment")?;
+    }
+    Ok(header.len)
+}
+
+/// Reads the index or the filter, which lies within the file.
+fn read_part(file: &dyn File, path: &Path, part: Part, name: &str) -> Result<HugeBytes> {
+    let memory = |e| Error::io("allocate memory for a part of", path, e);
+    let len = usize::try_from(part.place.len)
+        .map_err(|_| memory(std::io::ErrorKind::OutOfMemory.into()))?;
+    let mut bytes = HugeBytes::zeroed(len).map_err(memory)?;
+    let buffer = bytes.as_mut_slice().get_mut(..len).unwrap_or_default();
+    read_exact_at(file, buffer, part.place.offset).map_err(|e| Error::io("read", path, e))?;
+    let computed = checksum(part.place.offset, buffer);
+    if computed != part.crc {
+        return Err(bad_checksum(
+            path,
+            part.place.offset,
+            name,
+            part.crc,
+            computed,
+        ));
+    }
+    Ok(bytes)
+}
