@@ -134,14 +134,18 @@ pub enum Error {
 
     /// An earlier failure left the log in an unknown state, so this handle
     /// writes no more. Reads go on.
-    #[error("the store takes no more writes since an earlier failure: {cause}; close it and open it again")]
+    #[error(
+        "the store takes no more writes since an earlier failure: {cause}; close it and open it again"
+    )]
     Poisoned {
         /// The first failure.
         cause: Arc<Error>,
     },
 
     /// The batch is larger than a batch may be. Nothing was stored.
-    #[error("the batch takes {bytes} bytes, and at most {limit} are allowed; split it, or give the store more memory")]
+    #[error(
+        "the batch takes {bytes} bytes, and at most {limit} are allowed; split it, or give the store more memory"
+    )]
     BatchTooLarge {
         /// The batch's size in bytes, as far as it was counted.
         bytes: u64,
@@ -150,7 +154,9 @@ pub enum Error {
     },
 
     /// The batch's position is not above the last one applied. Nothing was stored.
-    #[error("the position {given} is not above the last applied, {last}; skip what was applied already")]
+    #[error(
+        "the position {given} is not above the last applied, {last}; skip what was applied already"
+    )]
     StalePosition {
         /// The batch's position.
         given: u64,

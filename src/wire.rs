@@ -90,6 +90,12 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(self.array(expected)?))
     }
 
+    /// A `u32` that counts bytes or things in memory.
+    pub(crate) fn length_u32(&mut self, expected: &'static str) -> Result<usize, Malformed> {
+        let at = self.at;
+        usize::try_from(self.u32(expected)?).map_err(|_| Malformed { at, expected })
+    }
+
     #[inline]
     pub(crate) fn varint(&mut self, expected: &'static str) -> Result<u64, Malformed> {
         let malformed = Malformed {

@@ -1,1 +1,3 @@
+//! The program `seen`.
+
 fn main() {}

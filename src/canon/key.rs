@@ -14,7 +14,6 @@ pub struct Key(Box<[u8]>);
 
 impl Key {
     /// A key from bytes that a policy gave.
-    #[allow(dead_code, reason = "the store makes keys")]
     pub(crate) fn new(bytes: Cow<'_, [u8]>) -> Key {
         Key(bytes.into())
     }
@@ -53,6 +52,13 @@ impl<T: AsRef<[u8]> + ?Sized> ToKey for T {
 
 // `Key` does not implement `AsRef<[u8]>`: it would be canonicalized again.
 impl ToKey for Key {
+    #[inline]
+    fn to_key<'a>(&'a self, _: &Canon) -> Result<Cow<'a, [u8]>, InvalidUrl> {
+        Ok(Cow::Borrowed(&self.0))
+    }
+}
+
+impl ToKey for &Key {
     #[inline]
     fn to_key<'a>(&'a self, _: &Canon) -> Result<Cow<'a, [u8]>, InvalidUrl> {
         Ok(Cow::Borrowed(&self.0))

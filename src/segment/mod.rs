@@ -43,6 +43,11 @@ use crate::header;
 use crate::wire::Malformed;
 use std::path::Path;
 
+/// The name of segment number `number` in the store's directory.
+pub(crate) fn file_name(number: u64) -> String {
+    format!("{number:06}.seg")
+}
+
 /// The longest key in bytes.
 const MAX_KEY: usize = u16::MAX as usize;
 

@@ -74,7 +74,8 @@ pub(crate) struct FileWriteMap {
 impl FileWriteMap {
     pub(crate) fn new(file: &File, offset: u64, len: usize) -> Result<FileWriteMap> {
         if offset.checked_add(len as u64).is_none_or(|end| {
-            file.metadata().map_or(true, |metadata| metadata.len() < end)
+            file.metadata()
+                .map_or(true, |metadata| metadata.len() < end)
         }) {
             return Err(Error::new(
                 ErrorKind::InvalidInput,

@@ -1,0 +1,13 @@
+//! Merging: which runs, in what order of keys, into which segments.
+
+mod merge;
+mod merged;
+mod policy;
+mod run_cursor;
+mod run_writer;
+
+pub(crate) use merge::Merge;
+pub(crate) use merged::{Merged, Source};
+pub(crate) use policy::{MAX_RUNS, next_merge};
+pub(crate) use run_cursor::RunCursor;
+pub(crate) use run_writer::{RunWriter, Target};

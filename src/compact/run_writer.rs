@@ -1,0 +1,113 @@
+//! Writes ordered entries into the segments of one run.
+
+use crate::error::{Error, Result};
+use crate::header::StoreId;
+use crate::record::Record;
+use crate::segment::{self, Meta, Params, Writer};
+use crate::vfs::Vfs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where a run is written, and what all its segments have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) vfs: Arc<dyn Vfs>,
+    pub(crate) dir: PathBuf,
+    pub(crate) store: StoreId,
+    pub(crate) seed: u64,
+    pub(crate) policy: String,
+    pub(crate) stamps: bool,
+    pub(crate) rate: f64,
+    /// The size in bytes at which the run goes on in another segment.
+    pub(crate) segment_size: u64,
+    pub(crate) sequences: (u64, u64),
+    pub(crate) position: Option<u64>,
+    /// Numbers of the segments that the run is made of; none for a flush.
+    pub(crate) inputs: Vec<u64>,
+}
+
+/// A run being written.
+#[derive(Debug)]
+pub(crate) struct RunWriter {
+    target: Target,
+    current: Option<(u64, Writer)>,
+    finished: Vec<Meta>,
+}
+
+impl RunWriter {
+    pub(crate) fn new(target: Target) -> RunWriter {
+        RunWriter {
+            target,
+            current: None,
+            finished: Vec::new(),
+        }
+    }
+
+    /// Adds an entry; keys ascend. `number` gives new segments their numbers.
+    pub(crate) fn add(
+        &mut self,
+        key: &[u8],
+        record: &Record,
+        number: &mut dyn FnMut() -> u64,
+    ) -> Result<()> {
+        if let Some((_, writer)) = &mut self.current
+            && writer.size() >= self.target.segment_size
+        {
+            self.finish_segment()?;
+        }
+        if self.current.is_none() {
+            let number = number();
+            self.current = Some((number, self.create(number)?));
+        }
+        if let Some((_, writer)) = &mut self.current {
+            writer.add(key, record)?;
+        }
+        Ok(())
+    }
+
+    fn create(&self, number: u64) -> Result<Writer> {
+        let target = &self.target;
+        let path = target.dir.join(segment::file_name(number));
+        let params = Params {
+            store: target.store,
+            number,
+            seed: target.seed,
+            policy: target.policy.clone(),
+            stamps: target.stamps,
+            rate: target.rate,
+            block_size: segment::DEFAULT_BLOCK_SIZE,
+            sequences: target.sequences,
+            inputs: target.inputs.clone(),
+            position: target.position,
+        };
+        Writer::create(&*target.vfs, &path, params)
+    }
+
+    fn finish_segment(&mut self) -> Result<()> {
+        if let Some((_, writer)) = self.current.take() {
+            self.finished.push(writer.finish()?);
+        }
+        Ok(())
+    }
+
+    /// Completes the run and makes its files and their names durable.
+    pub(crate) fn finish(&mut self) -> Result<Vec<Meta>> {
+        self.finish_segment()?;
+        let target = &self.target;
+        target
+            .vfs
+            .sync_dir(&target.dir)
+            .map_err(|e| Error::io("sync", &target.dir, e))?;
+        Ok(std::mem::take(&mut self.finished))
+    }
+
+    /// Removes what was written. A file that cannot be removed is left to the
+    /// next opening, as no manifest names it.
+    pub(crate) fn abandon(&mut self, numbers: &[u64]) {
+        self.current = None;
+        for number in numbers {
+            let path = self.target.dir.join(segment::file_name(*number));
+            let _ = self.target.vfs.remove(&path);
+        }
+    }
+}

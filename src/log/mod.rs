@@ -1,0 +1,88 @@
+//! The append-only file behind one memtable.
+//!
+//! # Bytes
+//!
+//! A log begins with the header that all files share (see `header`), with these
+//! fields:
+//!
+//! ```text
+//! 1   u64   the log's random id; must be understood
+//! 2   u64   sequence number of its first frame; must be understood
+//! ```
+//!
+//! Zeros follow up to a multiple of 8, then frames, each beginning at a multiple
+//! of 8:
+//!
+//! ```text
+//! 0    4   CRC-32 of the log's id, then of all bytes of the frame from 4 on
+//! 4    4   length of the body in bytes, u32
+//! 8    8   sequence number, u64: one more than that of the frame before
+//! 16   8   offset in this log below which everything was known to be synced
+//!          when this frame was written, u64
+//! 24   n   body
+//!          zeros up to a multiple of 8
+//! ```
+//!
+//! A frame holds one batch, whole:
+//!
+//! ```text
+//! u8       flags: 1 a time follows; 2 a position follows; others are refused
+//! u64      time of the batch, milliseconds since 1970, if flag 1 is set
+//! u64      position, if flag 2 is set
+//! ...      operations up to the end of the body:
+//!          u8      kind: 1 insert; others are refused by number
+//!          varint  length of the key
+//!          [u8]    the key
+//! ```
+//!
+//! Behind the last frame the file may be zero: room that was allocated ahead.
+//!
+//! # Where a log ends
+//!
+//! A frame is good if its checksum fits (with the log's id in it, so that bytes
+//! of an older file in the same blocks, or bytes of a key, cannot pass), its
+//! number is the next one, and its synced offset is not above its own. The first
+//! frame that is not good ends the log, unless the log's length was recorded in
+//! the manifest and is larger, or a good frame further on says that this place
+//! had been synced: then it is damage, and an error.
+
+mod body;
+mod reader;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use body::{BodyWriter, Operation};
+pub(crate) use reader::{LogReader, Tail};
+pub(crate) use writer::{AppendError, LogWriter};
+
+/// Bytes of a frame before its body.
+const FRAME: usize = 24;
+/// Frames begin at multiples of this.
+const ALIGN: usize = 8;
+
+/// The name of log number `number` in the store's directory.
+pub(crate) fn file_name(number: u64) -> String {
+    format!("{number:06}.log")
+}
+
+/// The frame's size in the file for a body of `len` bytes.
+const fn frame_size(len: usize) -> usize {
+    (FRAME + len).next_multiple_of(ALIGN)
+}
+
+/// The checksum of a frame, given everything from its length field on.
+fn checksum(id: u64, rest: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new_with_initial(crc32fast::hash(&id.to_le_bytes()));
+    hasher.update(rest);
+    hasher.finalize()
+}
+
+/// Tags of the header's fields.
+mod tag {
+    use crate::wire::MUST_UNDERSTAND;
+
+    pub(super) const ID: u16 = 1 | MUST_UNDERSTAND;
+    pub(super) const FIRST_SEQUENCE: u16 = 2 | MUST_UNDERSTAND;
+}

@@ -1,0 +1,333 @@
+//! Reads a log's frames, once for recovery or again and again behind a writer.
+
+use super::body::{self, Operation};
+use super::{ALIGN, FRAME, checksum, frame_size, tag};
+use crate::error::{Error, Result};
+use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
+use crate::vfs::{File, Vfs, read_exact_at};
+use crate::wire::Reader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes that are read at a time.
+const CHUNK: u64 = 1 << 20;
+/// How often a place that looks damaged is read again, in case a writer was
+/// at work on it.
+const LOOKS: usize = 5;
+
+/// A position in a log that moves forward, frame by frame.
+#[derive(Debug)]
+pub(crate) struct LogReader {
+    file: Arc<dyn File>,
+    path: PathBuf,
+    number: u64,
+    id: u64,
+    offset: u64,
+    first_sequence: u64,
+    next_sequence: u64,
+}
+
+/// What is behind the last good frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// The end of the file, or room that was allocated ahead.
+    Clean,
+    /// Bytes that are no frame: one that was never finished, or lost.
+    Unfinished { reason: String },
+}
+
+/// Where the next frame should be.
+enum Next {
+    Frame { size: usize, sequence: u64 },
+    Nothing,
+    Bad { reason: String },
+}
+
+impl LogReader {
+    /// Opens log `number` and reads its header.
+    pub(crate) fn open(
+        vfs: &dyn Vfs,
+        path: &Path,
+        store: StoreId,
+        number: u64,
+    ) -> Result<LogReader> {
+        let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
+        let header = header::read(&*file, path, FileKind::Log)?;
+        header.expect(path, store, number)?;
+        let bad = |m| malformed(path, 48, m);
+        let mut id = None;
+        let mut first = None;
+        let mut fields = Reader::new(&header.fields);
+        while !fields.is_empty() {
+            let (field, value) = fields.field().map_err(bad)?;
+            let mut value = Reader::new(value);
+            match field {
+                tag::ID => id = Some(value.u64("the log's id").map_err(bad)?),
+                tag::FIRST_SEQUENCE => {
+                    first = Some(value.u64("the first sequence number").map_err(bad)?);
+                }
+                other => unknown_field(path, other, "fields 1 and 2")?,
+            }
+        }
+        let (Some(id), Some(first_sequence)) = (id, first) else {
+            return Err(Error::corrupt(
+                path,
+                48,
+                "the fields 1 and 2 of a log's header",
+                "one of them is missing",
+            ));
+        };
+        Ok(LogReader {
+            file,
+            path: path.to_path_buf(),
+            number,
+            id,
+            offset: header.len.next_multiple_of(ALIGN as u64),
+            first_sequence,
+            next_sequence: first_sequence,
+        })
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
+
+    /// Where the last good frame ends.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(crate) fn first_sequence(&self) -> u64 {
+        self.first_sequence
+    }
+
+    /// The number that the next frame must have.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// The length of the file.
+    pub(crate) fn file_len(&self) -> Result<u64> {
+        self.file
+            .len()
+            .map_err(|e| Error::io("find the length of", &self.path, e))
+    }
+
+    /// Gives every operation from here to the end of the log to `each`.
+    ///
+    /// `recorded` is the log's final length if the manifest has it: all of it
+    /// must be good then, and nothing behind it counts. `thorough` looks for
+    /// frames behind any zeros too; without it, a page of zeros is the end.
+    pub(crate) fn read(
+        &mut self,
+        recorded: Option<u64>,
+        thorough: bool,
+        each: &mut dyn FnMut(Operation<'_>) -> Result<()>,
+    ) -> Result<Tail> {
+        let mut looks = 0;
+        loop {
+            let length = self.file_len()?;
+            if let Some(recorded) = recorded
+                && length < recorded
+            {
+                return Err(Error::corrupt(
+                    &self.path,
+                    length,
+                    format!("a log of {recorded} bytes, as the manifest says"),
+                    "the end of the file",
+                ));
+            }
+            let end = recorded.unwrap_or(length);
+            let Some(reason) = self.read_frames(end, each)? else {
+                if recorded.is_some() && self.offset != end {
+                    return Err(self.damaged("a frame", "nothing, or zeros"));
+                }
+                if !thorough || recorded.is_some() || !self.synced_beyond(end)? {
+                    return Ok(Tail::Clean);
+                }
+                looks += 1;
+                if looks < LOOKS {
+                    continue;
+                }
+                return Err(self.damaged("a frame that was known to be synced", "zeros"));
+            };
+            if recorded.is_some() {
+                return Err(self.damaged("a frame", &reason));
+            }
+            if !self.synced_beyond(end)? {
+                return Ok(Tail::Unfinished { reason });
+            }
+            looks += 1;
+            if looks >= LOOKS {
+                return Err(self.damaged("a frame that was known to be synced", &reason));
+            }
+        }
+    }
+
+    /// Reads good frames up to `end`. `None` if nothing follows the last of them,
+    /// else what is wrong with the next.
+    fn read_frames(
+        &mut self,
+        end: u64,
+        each: &mut dyn FnMut(Operation<'_>) -> Result<()>,
+    ) -> Result<Option<String>> {
+        let mut want = CHUNK;
+        loop {
+            let chunk = self.chunk(self.offset, want, end)?;
+            let complete = self.offset + chunk.len() as u64 == end;
+            let mut at = 0;
+            loop {
+                let rest = chunk.get(at..).unwrap_or_default();
+                if rest.len() < FRAME && !complete {
+                    want = CHUNK;
+                    break;
+                }
+                match self.next(rest, self.offset, end) {
+                    Next::Nothing => return Ok(None),
+                    Next::Bad { reason } => return Ok(Some(reason)),
+                    Next::Frame { size, .. } if size > rest.len() => {
+                        // The frame goes on behind the chunk.
+                        want = (size as u64).max(CHUNK);
+                        break;
+                    }
+                    Next::Frame { size, sequence } => {
+                        let frame = rest.get(..size).unwrap_or_default();
+                        if let Some(reason) = self.judge(frame, sequence) {
+                            return Ok(Some(reason));
+                        }
+                        let length = frame_body_len(frame);
+                        let body = frame.get(FRAME..FRAME + length).unwrap_or_default();
+                        body::read(body, &self.path, self.offset + FRAME as u64, each)?;
+                        at += size;
+                        self.offset += size as u64;
+                        self.next_sequence += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the head of a frame at `offset` says; `rest` may end too early.
+    fn next(&self, rest: &[u8], offset: u64, end: u64) -> Next {
+        if rest.iter().take(FRAME).all(|&byte| byte == 0) {
+            return Next::Nothing;
+        }
+        let mut head = Reader::new(rest);
+        let parsed = (|| {
+            head.u32("a checksum")?;
+            let length = head.length_u32("a length")?;
+            let sequence = head.u64("a sequence number")?;
+            let synced = head.u64("a synced offset")?;
+            Ok::<_, crate::wire::Malformed>((length, sequence, synced))
+        })();
+        let Ok((length, sequence, synced)) = parsed else {
+            return Next::Bad {
+                reason: format!("the first {} bytes of a frame", rest.len()),
+            };
+        };
+        let size = frame_size(length);
+        if size as u64 > end.saturating_sub(offset) {
+            return Next::Bad {
+                reason: format!("a frame of {size} bytes where {} are left", end - offset),
+            };
+        }
+        if synced > offset {
+            return Next::Bad {
+                reason: format!("a frame that calls {synced} bytes synced before it"),
+            };
+        }
+        Next::Frame { size, sequence }
+    }
+
+    /// What is wrong with a whole frame, if anything.
+    fn judge(&self, frame: &[u8], sequence: u64) -> Option<String> {
+        if let Some((stored, computed)) = self.checksum_differs(frame) {
+            return Some(format!(
+                "a frame with checksum {stored:08x} whose bytes have {computed:08x}"
+            ));
+        }
+        (sequence != self.next_sequence).then(|| {
+            format!(
+                "a frame with sequence number {sequence} instead of {}",
+                self.next_sequence
+            )
+        })
+    }
+
+    fn checksum_differs(&self, frame: &[u8]) -> Option<(u32, u32)> {
+        let (stored, rest) = frame.split_first_chunk::<4>()?;
+        let stored = u32::from_le_bytes(*stored);
+        let computed = checksum(self.id, rest);
+        (stored != computed).then_some((stored, computed))
+    }
+
+    /// Whether a good frame behind this place says that it had been synced.
+    ///
+    /// Candidates are looked for at every place where a frame can begin: the
+    /// length of the bad frame cannot be trusted to lead to the next.
+    fn synced_beyond(&self, end: u64) -> Result<bool> {
+        let smallest = frame_size(1) as u64;
+        let mut at = self.offset + ALIGN as u64;
+        while at + FRAME as u64 <= end {
+            let chunk = self.chunk(at, CHUNK, end)?;
+            if chunk.len() < FRAME {
+                break;
+            }
+            let places = chunk.windows(FRAME).step_by(ALIGN);
+            let looked_at = places.len();
+            for (i, head) in places.enumerate() {
+                let offset = at + (i * ALIGN) as u64;
+                // Cheap checks first: the number must be one that frames between
+                // here and there can have used up.
+                let most = (offset - self.offset) / smallest + 1;
+                let Next::Frame { size, sequence } = self.next(head, offset, end) else {
+                    continue;
+                };
+                if sequence <= self.next_sequence.saturating_sub(1)
+                    || sequence > self.next_sequence.saturating_add(most)
+                {
+                    continue;
+                }
+                let frame = self.chunk(offset, size as u64, end)?;
+                if frame.len() == size && self.checksum_differs(&frame).is_none() {
+                    let mut reader = Reader::new(frame.get(16..).unwrap_or_default());
+                    if reader
+                        .u64("synced")
+                        .is_ok_and(|synced| synced > self.offset)
+                    {
+                        return Ok(true);
+                    }
+                }
+            }
+            at += (looked_at * ALIGN) as u64;
+        }
+        Ok(false)
+    }
+
+    /// At most `want` bytes from `offset`, up to `end`, which the file has.
+    fn chunk(&self, offset: u64, want: u64, end: u64) -> Result<Vec<u8>> {
+        let count = want.min(end.saturating_sub(offset));
+        let mut bytes = vec![0; usize::try_from(count).unwrap_or(0)];
+        read_exact_at(&*self.file, &mut bytes, offset)
+            .map_err(|e| Error::io("read", &self.path, e))?;
+        Ok(bytes)
+    }
+
+    fn damaged(&self, expected: &str, found: &str) -> Error {
+        Error::corrupt(&self.path, self.offset, expected, found)
+    }
+}
+
+fn frame_body_len(frame: &[u8]) -> usize {
+    Reader::new(frame.get(4..).unwrap_or_default())
+        .length_u32("a length")
+        .unwrap_or(0)
+}

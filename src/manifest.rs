@@ -1,0 +1,423 @@
+//! The small file that names the live segments and logs.
+//!
+//! The manifest is one header (see `header`, file number 0) whose fields say
+//! everything; it is replaced whole at every change: written to `MANIFEST.tmp`,
+//! synced, renamed to `MANIFEST`, and the directory synced.
+//!
+//! ```text
+//! 1   str   the canonicalization policy's text; must be understood
+//! 2   u8    1 if entries carry the time first seen, else 0; must be understood
+//! 3   u64   hash seed; must be understood
+//! 4   u64   the number that the next file gets; must be understood
+//! 5   u64   the sequence number below which everything is in segments; must be understood
+//! 6   u64   position of the last batch in segments; absent if none
+//! 7   run   one field for each run, newest first; must be understood:
+//!           for each segment, in the order of keys:
+//!           u64 number, u64 size in bytes, u128 content hash
+//! 8   log   one field for each live log, oldest first; must be understood:
+//!           u64 number, u64 sequence number of its first frame,
+//!           u64 final length in bytes, or 0 while it is not known
+//! ```
+
+use crate::error::{Error, Result};
+use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
+use crate::vfs::{Vfs, write_all_at};
+use crate::wire::{Malformed, Reader, put_field};
+use std::path::Path;
+
+pub(crate) const FILE_NAME: &str = "MANIFEST";
+pub(crate) const TEMPORARY: &str = "MANIFEST.tmp";
+
+mod tag {
+    use crate::wire::MUST_UNDERSTAND;
+
+    pub(super) const POLICY: u16 = 1 | MUST_UNDERSTAND;
+    pub(super) const STAMPS: u16 = 2 | MUST_UNDERSTAND;
+    pub(super) const SEED: u16 = 3 | MUST_UNDERSTAND;
+    pub(super) const NEXT_NUMBER: u16 = 4 | MUST_UNDERSTAND;
+    pub(super) const SEQUENCE: u16 = 5 | MUST_UNDERSTAND;
+    pub(super) const POSITION: u16 = 6;
+    pub(super) const RUN: u16 = 7 | MUST_UNDERSTAND;
+    pub(super) const LOG: u16 = 8 | MUST_UNDERSTAND;
+}
+
+/// What a store consists of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub(crate) store: StoreId,
+    pub(crate) policy: String,
+    pub(crate) stamps: bool,
+    pub(crate) seed: u64,
+    /// Numbers only grow, so that no file ever takes another's place.
+    pub(crate) next_number: u64,
+    /// Frames below this number are in segments.
+    pub(crate) sequence: u64,
+    /// The position of the last batch that is in segments.
+    pub(crate) position: Option<u64>,
+    /// Newest first; segments in the order of keys.
+    pub(crate) runs: Vec<Vec<SegmentRef>>,
+    /// Oldest first.
+    pub(crate) logs: Vec<LogRef>,
+}
+
+/// A segment as the manifest names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SegmentRef {
+    pub(crate) number: u64,
+    pub(crate) size: u64,
+    pub(crate) content: u128,
+}
+
+/// A log as the manifest names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LogRef {
+    pub(crate) number: u64,
+    pub(crate) first_sequence: u64,
+    /// The final length, once it is known.
+    pub(crate) length: Option<u64>,
+}
+
+/// Why a manifest was not saved.
+#[derive(Debug)]
+pub(crate) enum SaveError {
+    /// The old manifest is in force.
+    Unchanged(Error),
+    /// The new one may be in force or not, after a power loss: inputs must stay.
+    Unknown(Error),
+}
+
+impl Manifest {
+    /// Reads the manifest of the store in `dir`. `None` if there is none.
+    pub(crate) fn load(vfs: &dyn Vfs, dir: &Path) -> Result<Option<Manifest>> {
+        let path = dir.join(FILE_NAME);
+        let file = match vfs.open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("open", &path, error)),
+        };
+        let header = header::read(&*file, &path, FileKind::Manifest)?;
+        let length = file
+            .len()
+            .map_err(|e| Error::io("find the length of", &path, e))?;
+        if length != header.len {
+            return Err(Error::corrupt(
+                &path,
+                header.len,
+                "the end of the file",
+                format!("{} more bytes", length - header.len),
+            ));
+        }
+        header.expect(&path, header.store, 0)?;
+        Manifest::decode(&path, header.store, &header.fields).map(Some)
+    }
+
+    fn decode(path: &Path, store: StoreId, fields: &[u8]) -> Result<Manifest> {
+        let base = 48;
+        let bad = |m| malformed(path, base, m);
+        let mut policy = None;
+        let mut stamps = None;
+        let mut seed = None;
+        let mut next_number = None;
+        let mut sequence = None;
+        let mut position = None;
+        let mut runs = Vec::new();
+        let mut logs = Vec::new();
+        let mut reader = Reader::new(fields);
+        while !reader.is_empty() {
+            let at = reader.offset();
+            let (field, bytes) = reader.field().map_err(bad)?;
+            let in_field = |m: Malformed| malformed(path, base + (at + 6) as u64, m);
+            let mut value = Reader::new(bytes);
+            match field {
+                tag::POLICY => {
+                    let text = std::str::from_utf8(bytes).map_err(|e| {
+                        in_field(Malformed {
+                            at: e.valid_up_to(),
+                            expected: "a policy's text in UTF-8",
+                        })
+                    })?;
+                    policy = Some(text.to_string());
+                }
+                tag::STAMPS => match value.u8("0 or 1 for stamps").map_err(in_field)? {
+                    0 => stamps = Some(false),
+                    1 => stamps = Some(true),
+                    other => {
+                        return Err(Error::corrupt(
+                            path,
+                            base + (at + 6) as u64,
+                            "0 or 1 for stamps",
+                            other.to_string(),
+                        ));
+                    }
+                },
+                tag::SEED => seed = Some(value.u64("a hash seed").map_err(in_field)?),
+                tag::NEXT_NUMBER => {
+                    next_number = Some(value.u64("a file number").map_err(in_field)?);
+                }
+                tag::SEQUENCE => {
+                    sequence = Some(value.u64("a sequence number").map_err(in_field)?);
+                }
+                tag::POSITION => position = Some(value.u64("a position").map_err(in_field)?),
+                tag::RUN => {
+                    let mut run = Vec::new();
+                    while !value.is_empty() {
+                        run.push(SegmentRef::decode(&mut value).map_err(in_field)?);
+                    }
+                    runs.push(run);
+                }
+                tag::LOG => logs.push(LogRef::decode(&mut value).map_err(in_field)?),
+                other => unknown_field(path, other, "fields 1 to 8")?,
+            }
+        }
+        let (Some(policy), Some(stamps), Some(seed), Some(next_number), Some(sequence)) =
+            (policy, stamps, seed, next_number, sequence)
+        else {
+            return Err(Error::corrupt(
+                path,
+                base,
+                "the fields 1 to 5 of a manifest",
+                "one of them is missing",
+            ));
+        };
+        let numbers = runs
+            .iter()
+            .flatten()
+            .map(|segment: &SegmentRef| segment.number)
+            .chain(logs.iter().map(|log: &LogRef| log.number));
+        if let Some(number) = numbers.max()
+            && number >= next_number
+        {
+            return Err(Error::corrupt(
+                path,
+                base,
+                format!("file numbers below the next one, {next_number}"),
+                number.to_string(),
+            ));
+        }
+        Ok(Manifest {
+            store,
+            policy,
+            stamps,
+            seed,
+            next_number,
+            sequence,
+            position,
+            runs,
+            logs,
+        })
+    }
+
+    /// The manifest's bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut fields = Vec::new();
+        put_field(&mut fields, tag::POLICY, self.policy.as_bytes());
+        put_field(&mut fields, tag::STAMPS, &[u8::from(self.stamps)]);
+        put_field(&mut fields, tag::SEED, &self.seed.to_le_bytes());
+        put_field(
+            &mut fields,
+            tag::NEXT_NUMBER,
+            &self.next_number.to_le_bytes(),
+        );
+        put_field(&mut fields, tag::SEQUENCE, &self.sequence.to_le_bytes());
+        if let Some(position) = self.position {
+            put_field(&mut fields, tag::POSITION, &position.to_le_bytes());
+        }
+        for run in &self.runs {
+            let mut value = Vec::with_capacity(run.len() * 32);
+            for segment in run {
+                segment.encode(&mut value);
+            }
+            put_field(&mut fields, tag::RUN, &value);
+        }
+        for log in &self.logs {
+            let mut value = Vec::with_capacity(24);
+            log.encode(&mut value);
+            put_field(&mut fields, tag::LOG, &value);
+        }
+        header::encode(FileKind::Manifest, self.store, 0, &fields)
+    }
+
+    /// Puts this manifest in force.
+    pub(crate) fn save(&self, vfs: &dyn Vfs, dir: &Path) -> Result<(), SaveError> {
+        let path = dir.join(FILE_NAME);
+        let temporary = dir.join(TEMPORARY);
+        self.write_temporary(vfs, &temporary)
+            .map_err(SaveError::Unchanged)?;
+        vfs.rename(&temporary, &path)
+            .map_err(|e| SaveError::Unknown(Error::io("rename to", &path, e)))?;
+        vfs.sync_dir(dir)
+            .map_err(|e| SaveError::Unknown(Error::io("sync", dir, e)))
+    }
+
+    fn write_temporary(&self, vfs: &dyn Vfs, path: &Path) -> Result<()> {
+        // One that a crash or a full disk left behind is of no use.
+        match vfs.remove(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io("remove", path, error)),
+        }
+        let file = vfs.create(path).map_err(|e| Error::io("create", path, e))?;
+        write_all_at(&*file, &self.encode(), 0).map_err(|e| Error::io("write", path, e))?;
+        file.sync().map_err(|e| Error::io("sync", path, e))
+    }
+}
+
+impl SegmentRef {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.number.to_le_bytes());
+        out.extend_from_slice(&self.size.to_le_bytes());
+        out.extend_from_slice(&self.content.to_le_bytes());
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<SegmentRef, Malformed> {
+        Ok(SegmentRef {
+            number: reader.u64("a segment's number")?,
+            size: reader.u64("a segment's size")?,
+            content: u128::from_le_bytes(reader.array("a segment's content hash")?),
+        })
+    }
+}
+
+impl LogRef {
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.number.to_le_bytes());
+        out.extend_from_slice(&self.first_sequence.to_le_bytes());
+        out.extend_from_slice(&self.length.unwrap_or(0).to_le_bytes());
+    }
+
+    fn decode(reader: &mut Reader<'_>) -> Result<LogRef, Malformed> {
+        Ok(LogRef {
+            number: reader.u64("a log's number")?,
+            first_sequence: reader.u64("a log's first sequence number")?,
+            length: match reader.u64("a log's length")? {
+                0 => None,
+                length => Some(length),
+            },
+        })
+    }
+}
+
+impl SaveError {
+    pub(crate) fn into_error(self) -> Error {
+        match self {
+            SaveError::Unchanged(error) | SaveError::Unknown(error) => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vfs::Os;
+
+    fn sample() -> Manifest {
+        Manifest {
+            store: StoreId {
+                id: *b"0123456789abcdef",
+                incarnation: 3,
+            },
+            policy: "raw/1".into(),
+            stamps: true,
+            seed: 0x1122_3344_5566_7788,
+            next_number: 9,
+            sequence: 1000,
+            position: Some(42),
+            runs: vec![
+                vec![SegmentRef {
+                    number: 8,
+                    size: 4096,
+                    content: 7,
+                }],
+                vec![
+                    SegmentRef {
+                        number: 5,
+                        size: 1,
+                        content: 1,
+                    },
+                    SegmentRef {
+                        number: 6,
+                        size: 2,
+                        content: u128::MAX,
+                    },
+                ],
+            ],
+            logs: vec![
+                LogRef {
+                    number: 4,
+                    first_sequence: 990,
+                    length: Some(800),
+                },
+                LogRef {
+                    number: 7,
+                    first_sequence: 1000,
+                    length: None,
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn a_saved_manifest_comes_back() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Manifest::load(&Os, dir.path()).unwrap(), None);
+        let manifest = sample();
+        manifest.save(&Os, dir.path()).unwrap();
+        assert_eq!(Manifest::load(&Os, dir.path()).unwrap(), Some(manifest));
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the test damages the file")]
+    fn a_flipped_bit_or_a_cut_anywhere_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE_NAME);
+        let bytes = sample().encode();
+        for i in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.clone();
+                damaged[i] ^= 1 << bit;
+                std::fs::write(&path, &damaged).unwrap();
+                let error = Manifest::load(&Os, dir.path()).unwrap_err();
+                assert!(matches!(error, Error::Corrupt(_)), "byte {i}: {error}");
+            }
+            std::fs::write(&path, &bytes[..i]).unwrap();
+            assert!(Manifest::load(&Os, dir.path()).is_err(), "cut at {i}");
+        }
+        std::fs::write(&path, [&bytes[..], b"x"].concat()).unwrap();
+        assert!(Manifest::load(&Os, dir.path()).is_err());
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the test writes the file")]
+    fn a_newer_version_or_an_unknown_field_is_refused_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(FILE_NAME);
+        let mut newer = sample().encode();
+        newer[8] = 2;
+        let end = newer.len() - 4;
+        let crc = crc32fast::hash(&newer[..end]);
+        newer[end..].copy_from_slice(&crc.to_le_bytes());
+        std::fs::write(&path, &newer).unwrap();
+        let error = Manifest::load(&Os, dir.path()).unwrap_err();
+        assert!(
+            matches!(&error, Error::UnsupportedFormat { found, supported, .. }
+                if found == "2" && supported == "1"),
+            "{error}"
+        );
+
+        for (field, refused) in [(99, false), (99 | crate::wire::MUST_UNDERSTAND, true)] {
+            let manifest = sample();
+            let bytes = manifest.encode();
+            let mut fields = bytes[48..bytes.len() - 4].to_vec();
+            put_field(&mut fields, field, b"new");
+            let bytes = header::encode(FileKind::Manifest, manifest.store, 0, &fields);
+            std::fs::write(&path, bytes).unwrap();
+            let loaded = Manifest::load(&Os, dir.path());
+            match loaded {
+                Ok(loaded) => assert!(!refused && loaded == Some(manifest)),
+                Err(error) => {
+                    assert!(refused && error.to_string().contains("field 99"), "{error}");
+                }
+            }
+        }
+    }
+}

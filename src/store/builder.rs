@@ -1,0 +1,137 @@
+//! Options, then open.
+
+use super::{Seen, open};
+use crate::canon::Canon;
+use crate::env::Env;
+use crate::error::Result;
+use crate::options::{Driver, Durability, Options, Reads};
+use std::path::{Path, PathBuf};
+
+/// Options of a store, given before it is opened.
+///
+/// ```
+/// # use seendb::{Canon, Durability, Seen};
+/// # use std::time::Duration;
+/// # let dir = tempfile::tempdir()?;
+/// let seen = Seen::builder(dir.path().join("crawl.seen"))
+///     .canon(Canon::raw())
+///     .durability(Durability::Interval(Duration::from_millis(200)))
+///     .create()?;
+/// # Ok::<(), seendb::Error>(())
+/// # .map_err(|e| -> Box<dyn std::error::Error> { e.into() })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Builder {
+    path: PathBuf,
+    options: Options,
+}
+
+impl Builder {
+    pub(super) fn new(path: &Path) -> Builder {
+        Builder {
+            path: path.to_path_buf(),
+            options: Options::default(),
+        }
+    }
+
+    /// The canonicalization policy: which spellings are one URL. Fixed at
+    /// creation, where the default is [`Canon::standard`]; for an existing store
+    /// leave it out, or give the store's own.
+    pub fn canon(mut self, canon: Canon) -> Builder {
+        self.options.canon = Some(canon);
+        self
+    }
+
+    /// Whether entries carry the time first seen. Fixed at creation, where the
+    /// default is true; for an existing store leave it out, or give the store's.
+    pub fn stamps(mut self, stamps: bool) -> Builder {
+        self.options.stamps = Some(stamps);
+        self
+    }
+
+    /// The share of lookups of absent keys that a filter of a new segment may let
+    /// through to a needless read: 0.01, the default, is one in a hundred, and
+    /// costs 10 bits a key. From 0.000001 to 0.5. It affects speed, never answers.
+    pub fn false_positive_rate(mut self, rate: f64) -> Builder {
+        self.options.rate = rate;
+        self
+    }
+
+    /// When the store makes itself durable against a power loss; every second by
+    /// default.
+    pub fn durability(mut self, durability: Durability) -> Builder {
+        self.options.durability = durability;
+        self
+    }
+
+    /// Bytes of memory for one memtable, 64 MiB by default, at least 1 MiB. At
+    /// most three exist: one that takes entries, and two that wait to be flushed.
+    /// Memory that is not used is not taken.
+    pub fn memory(mut self, bytes: usize) -> Builder {
+        self.options.memory = bytes;
+        self
+    }
+
+    /// The size in bytes at which a run goes on in another segment, 256 MiB by
+    /// default.
+    pub fn segment_size(mut self, bytes: u64) -> Builder {
+        self.options.segment_size = bytes;
+        self
+    }
+
+    /// How blocks of segments are read; through a memory map by default.
+    pub fn reads(mut self, reads: Reads) -> Builder {
+        self.options.reads = reads;
+        self
+    }
+
+    /// Who does the background work; threads of the store by default.
+    pub fn driver(mut self, driver: Driver) -> Builder {
+        self.options.driver = driver;
+        self
+    }
+
+    /// The file system, clock and randomness; the operating system's by default.
+    pub fn env(mut self, env: Env) -> Builder {
+        self.options.env = env;
+        self
+    }
+
+    /// Creates a store where none exists.
+    ///
+    /// # Errors
+    ///
+    /// [`AlreadyExists`](crate::Error::AlreadyExists) if there is one, and those of
+    /// [`open`](Builder::open).
+    pub fn create(self) -> Result<Seen> {
+        open::open(&self.path, self.options, true).map(Seen::new)
+    }
+
+    /// Opens a store for writing; creates it if nothing exists at the path, or an
+    /// empty directory.
+    ///
+    /// # Errors
+    ///
+    /// [`Locked`](crate::Error::Locked), [`NotAStore`](crate::Error::NotAStore),
+    /// [`PolicyMismatch`](crate::Error::PolicyMismatch),
+    /// [`OptionMismatch`](crate::Error::OptionMismatch),
+    /// [`InvalidOption`](crate::Error::InvalidOption),
+    /// [`UnsupportedFormat`](crate::Error::UnsupportedFormat),
+    /// [`Corrupt`](crate::Error::Corrupt) and [`Io`](crate::Error::Io).
+    pub fn open(self) -> Result<Seen> {
+        open::open(&self.path, self.options, false).map(Seen::new)
+    }
+
+    /// Opens an existing store for reading only, beside a writer or not. Nothing
+    /// on disk is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchStore`](crate::Error::NoSuchStore) if there is none, and those of
+    /// [`open`](Builder::open) but `Locked`.
+    pub fn open_read_only(self) -> Result<Seen> {
+        open::open_read_only(&self.path, self.options).map(Seen::new)
+    }
+}

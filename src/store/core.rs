@@ -1,0 +1,180 @@
+//! What all clones of a handle and the background threads share.
+
+use super::commit::Commit;
+use super::reader::Reader;
+use super::syncer::Syncer;
+use super::view::View;
+use crate::canon::Canon;
+use crate::compact::Merge;
+use crate::error::{Error, Result};
+use crate::header::StoreId;
+use crate::manifest::{Manifest, SaveError};
+use crate::options::Options;
+use crate::stats::Counters;
+use crate::vfs::Lock;
+use arc_swap::ArcSwap;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// An unfinished end of a log that opening left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cut {
+    /// The log.
+    pub path: PathBuf,
+    /// Where its last whole frame ends, in bytes.
+    pub offset: u64,
+    /// What is there instead of another frame.
+    pub reason: String,
+}
+
+/// What opening read from logs: all that had not got into segments before the
+/// store was last closed, or its process killed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Recovery {
+    /// Logs read.
+    pub logs: u64,
+    /// Entries found in them.
+    pub entries: u64,
+    /// Unfinished ends that were left out. What was reported as recorded is
+    /// never among them, unless the machine lost power before it was synced.
+    pub cuts: Vec<Cut>,
+}
+
+/// One open store.
+#[derive(Debug)]
+pub(super) struct Core {
+    pub(super) dir: PathBuf,
+    pub(super) options: Options,
+    pub(super) canon: Canon,
+    pub(super) store: StoreId,
+    pub(super) stamps: bool,
+    pub(super) seed: u64,
+    pub(super) recovery: Recovery,
+    pub(super) counters: Counters,
+    /// Replaced under the lock of [`Writer::live`], or of [`Reader`]'s state.
+    pub(super) view: ArcSwap<View>,
+    pub(super) mode: Mode,
+}
+
+/// What a handle may do.
+#[derive(Debug)]
+pub(super) enum Mode {
+    Write(Box<Writer>),
+    Read(Reader),
+}
+
+/// What only a writing handle has. Locks are taken in the order `commit`,
+/// `flushing` or `merging`, `live`.
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// The store's lock, until the handle is closed.
+    pub(super) lock: Mutex<Option<Box<dyn Lock>>>,
+    /// The right to append.
+    pub(super) commit: Mutex<Commit>,
+    pub(super) syncer: Syncer,
+    pub(super) live: Mutex<Live>,
+    /// With `live`: there is work, or room, or the handle is closing.
+    pub(super) changed: Condvar,
+    /// The right to flush.
+    pub(super) flushing: Mutex<()>,
+    /// The merge in progress.
+    pub(super) merging: Mutex<Option<RunningMerge>>,
+}
+
+/// A merge and the runs that it replaces.
+#[derive(Debug)]
+pub(super) struct RunningMerge {
+    pub(super) merge: Merge,
+    pub(super) inputs: Vec<Arc<super::view::Run>>,
+}
+
+/// The manifest in force, and how the background work is doing.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) manifest: Manifest,
+    pub(super) closing: bool,
+    pub(super) flush: Work,
+    pub(super) merge: Work,
+    /// Somebody waits for a flush to be tried, whatever happened before.
+    pub(super) flush_wanted: bool,
+}
+
+/// Counts of one kind of background work.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    /// Times it was tried, successfully or not.
+    pub(super) attempts: u64,
+    /// Times it was completed.
+    pub(super) completed: u64,
+    /// Bytes written by those.
+    pub(super) bytes: u64,
+    /// Why the last attempt failed; cleared by success.
+    pub(super) error: Option<Error>,
+}
+
+impl Core {
+    pub(super) fn writer(&self) -> Result<&Writer> {
+        match &self.mode {
+            Mode::Write(writer) => Ok(writer),
+            Mode::Read(_) => Err(Error::ReadOnly {
+                path: self.dir.clone(),
+            }),
+        }
+    }
+
+    pub(super) fn hash(&self, key: &[u8]) -> u64 {
+        crate::filter::hash(self.seed, key)
+    }
+
+    /// Puts a changed manifest in force. If that fails before the new one could
+    /// have come into force, nothing changed; otherwise the handle writes no more,
+    /// as it cannot know which files are live.
+    pub(super) fn edit(
+        &self,
+        writer: &Writer,
+        live: &mut Live,
+        change: impl FnOnce(&mut Manifest),
+    ) -> Result<()> {
+        writer.syncer.check()?;
+        let mut manifest = live.manifest.clone();
+        change(&mut manifest);
+        match manifest.save(&*self.options.env.vfs, &self.dir) {
+            Ok(()) => {
+                live.manifest = manifest;
+                Ok(())
+            }
+            Err(SaveError::Unchanged(error)) => Err(error),
+            Err(SaveError::Unknown(error)) => Err(writer.syncer.poison(error)),
+        }
+    }
+
+    /// Replaces the view. The caller holds the lock that guards it.
+    pub(super) fn change_view(&self, change: impl FnOnce(&View) -> View) {
+        let next = change(&self.view.load());
+        self.view.store(Arc::new(next));
+    }
+}
+
+impl Writer {
+    pub(super) fn live(&self) -> MutexGuard<'_, Live> {
+        lock(&self.live)
+    }
+}
+
+impl Live {
+    /// The number of the next file. Not in the manifest until it is next saved;
+    /// a file that no manifest names is removed at the next opening.
+    pub(super) fn take_number(&mut self) -> u64 {
+        let number = self.manifest.next_number;
+        self.manifest.next_number += 1;
+        number
+    }
+}
+
+/// Locks, also after a thread panicked: what the locks of this crate guard is
+/// valid at every point where a panic could happen.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

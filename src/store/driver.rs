@@ -1,0 +1,158 @@
+//! Who does the background work: threads of the store, or its caller.
+
+use super::core::{Core, Live, Writer, lock};
+use crate::error::{Error, Result};
+use crate::options::{Driver, Durability};
+use std::sync::{Arc, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long background work that failed waits before it is tried again, unless
+/// somebody asks for it.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long threads wait for work at a time.
+const IDLE: Duration = Duration::from_secs(60);
+
+impl Core {
+    /// Starts the threads that the options ask for.
+    pub(super) fn start_threads(self: &Arc<Core>) -> Result<Vec<JoinHandle<()>>> {
+        let mut threads = Vec::new();
+        if self.options.driver == Driver::Manual {
+            return Ok(threads);
+        }
+        self.spawn(&mut threads, "seen-flush", Core::run_flushes)?;
+        self.spawn(&mut threads, "seen-merge", Core::run_merges)?;
+        if let Durability::Interval(_) = self.options.durability {
+            self.spawn(&mut threads, "seen-sync", Core::run_syncs)?;
+        }
+        Ok(threads)
+    }
+
+    fn spawn(
+        self: &Arc<Core>,
+        threads: &mut Vec<JoinHandle<()>>,
+        name: &str,
+        work: fn(&Core, &Writer),
+    ) -> Result<()> {
+        let core = self.clone();
+        let thread = std::thread::Builder::new()
+            .name(name.to_string())
+            .spawn(move || {
+                if let Ok(writer) = core.writer() {
+                    work(&core, writer);
+                }
+            });
+        match thread {
+            Ok(thread) => {
+                threads.push(thread);
+                Ok(())
+            }
+            Err(error) => {
+                // Those that were started must not outlive the opening.
+                if let Ok(writer) = self.writer() {
+                    writer.stop();
+                }
+                for thread in threads.drain(..) {
+                    let _ = thread.join();
+                }
+                Err(Error::io("start a thread for", &self.dir, error))
+            }
+        }
+    }
+
+    fn run_flushes(&self, writer: &Writer) {
+        self.run(writer, Core::flush_step, |core, live| {
+            !core.view.load().frozen.is_empty() && (live.flush.error.is_none() || live.flush_wanted)
+        });
+    }
+
+    fn run_merges(&self, writer: &Writer) {
+        self.run(writer, Core::merge_step, |core, live| {
+            live.merge.error.is_none() && core.view.load().runs.len() > crate::compact::MAX_RUNS
+        });
+    }
+
+    /// Takes steps while there are any, then waits until `ready`.
+    fn run(
+        &self,
+        writer: &Writer,
+        step: fn(&Core, &Writer) -> Result<bool>,
+        ready: impl Fn(&Core, &Live) -> bool,
+    ) {
+        while !writer.live().closing {
+            let outcome = step(self, writer);
+            let live = writer.live();
+            match outcome {
+                Ok(true) => {}
+                Ok(false) => self.wait_until(writer, live, IDLE, |live| ready(self, live)),
+                Err(_) if writer.syncer.check().is_err() => {
+                    // Nothing can be done any more but wait for the end.
+                    self.wait_until(writer, live, IDLE, |_| false);
+                }
+                Err(_) => self.wait_until(writer, live, RETRY, |live| live.flush_wanted),
+            }
+        }
+    }
+
+    /// Waits until `ready` holds, the handle is closing, or the time is over.
+    fn wait_until(
+        &self,
+        writer: &Writer,
+        live: MutexGuard<'_, Live>,
+        time: Duration,
+        mut ready: impl FnMut(&Live) -> bool,
+    ) {
+        drop(
+            writer
+                .changed
+                .wait_timeout_while(live, time, |live| !live.closing && !ready(live))
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+    }
+
+    fn run_syncs(&self, writer: &Writer) {
+        let Durability::Interval(interval) = self.options.durability else {
+            return;
+        };
+        loop {
+            let live = writer.live();
+            if live.closing {
+                return;
+            }
+            self.wait_until(writer, live, interval, |_| false);
+            // A failure poisons the handle: the next write tells its caller.
+            let _ = self.sync_appended(writer);
+        }
+    }
+
+    /// Makes everything appended so far durable.
+    pub(super) fn sync_appended(&self, writer: &Writer) -> Result<()> {
+        writer.syncer.check()?;
+        let point = lock(&writer.commit).point();
+        point.map_or(Ok(()), |point| writer.syncer.sync_to(&point))
+    }
+
+    /// One bounded step of background work, in the caller's thread; false if there
+    /// is none to do.
+    pub(super) fn step(&self) -> Result<bool> {
+        let writer = self.writer()?;
+        if self.options.durability != Durability::Manual && self.has_unsynced(writer) {
+            self.sync_appended(writer)?;
+            return Ok(true);
+        }
+        Ok(self.flush_step(writer)? || self.merge_step(writer)?)
+    }
+
+    fn has_unsynced(&self, writer: &Writer) -> bool {
+        let commit = lock(&writer.commit);
+        commit.log.is_some() && commit.next_sequence > writer.syncer.synced() + 1
+    }
+}
+
+impl Writer {
+    /// Tells the threads to end.
+    pub(super) fn stop(&self) {
+        self.live().closing = true;
+        self.changed.notify_all();
+    }
+}

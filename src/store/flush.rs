@@ -1,0 +1,254 @@
+//! From frozen memtables to segments.
+//!
+//! In this order, each step durable before the next: the segments and their
+//! names; the manifest that names them and no longer the log; then the log's file
+//! is removed. A crash between any two leaves either the log or the segments in
+//! force, never both and never none.
+
+use super::core::{Core, Writer, lock};
+use super::view::{Frozen, Run, View};
+use crate::compact::{MAX_RUNS, RunWriter, Target};
+use crate::error::{Error, Result};
+use crate::manifest::SegmentRef;
+use crate::options::Driver;
+use crate::segment::{Expect, Meta, Segment};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// Frozen memtables that may wait for their flush before writers do.
+const MAX_FROZEN: usize = 2;
+/// Runs at which writers begin to be slowed.
+const SLOW_RUNS: usize = MAX_RUNS + 4;
+/// Runs at which writers wait for a merge.
+const STOP_RUNS: usize = 24;
+/// The delay that each run above [`SLOW_RUNS`] costs a writer that fills a
+/// memtable.
+const SLOW_STEP: Duration = Duration::from_millis(20);
+
+impl Core {
+    /// Flushes the oldest frozen memtable; false if there is none.
+    pub(super) fn flush_step(&self, writer: &Writer) -> Result<bool> {
+        let _turn = lock(&writer.flushing);
+        let Some(frozen) = self.view.load().frozen.last().cloned() else {
+            return Ok(false);
+        };
+        let flushed = writer
+            .syncer
+            .check()
+            .and_then(|()| self.flush_frozen(writer, &frozen));
+        let mut live = writer.live();
+        live.flush.attempts += 1;
+        live.flush_wanted = false;
+        live.flush.error = flushed.as_ref().err().cloned();
+        if let Ok(bytes) = flushed {
+            live.flush.completed += 1;
+            live.flush.bytes += bytes;
+        }
+        writer.changed.notify_all();
+        flushed.map(|_| true)
+    }
+
+    /// Writes the memtable's run and puts it in force; the bytes written.
+    fn flush_frozen(&self, writer: &Writer, frozen: &Arc<Frozen>) -> Result<u64> {
+        let mut run_writer =
+            RunWriter::new(self.target(frozen.sequences, frozen.position, Vec::new()));
+        let mut numbers = Vec::new();
+        let written = self
+            .write_run(writer, frozen, &mut run_writer, &mut numbers)
+            .and_then(|metas| self.open_run(&metas))
+            .and_then(|run| {
+                self.swap_in(writer, frozen, run.as_ref())?;
+                Ok(run.map_or(0, |run| run.bytes))
+            });
+        match written {
+            Ok(bytes) => {
+                // If this fails, the next opening removes it: nothing names it.
+                let path = self.dir.join(crate::log::file_name(frozen.log));
+                let _ = self.options.env.vfs.remove(&path);
+                Ok(bytes)
+            }
+            Err(error) => {
+                // Poisoned: which manifest is in force, and so which files are
+                // live, is not known. They stay.
+                if writer.syncer.check().is_ok() {
+                    run_writer.abandon(&numbers);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn write_run(
+        &self,
+        writer: &Writer,
+        frozen: &Frozen,
+        run_writer: &mut RunWriter,
+        numbers: &mut Vec<u64>,
+    ) -> Result<Vec<Meta>> {
+        let mut number = || {
+            let number = writer.live().take_number();
+            numbers.push(number);
+            number
+        };
+        for place in frozen.memtable.sorted(b"") {
+            if let Some(entry) = frozen.memtable.entry(place) {
+                run_writer.add(entry.key, &entry.record, &mut number)?;
+            }
+        }
+        run_writer.finish()
+    }
+
+    /// Opens the segments that were written; `None` if there are none.
+    pub(super) fn open_run(&self, metas: &[Meta]) -> Result<Option<Arc<Run>>> {
+        let segments = metas
+            .iter()
+            .map(|meta| self.open_segment(segment_ref(meta)).map(Arc::new))
+            .collect::<Result<Vec<_>>>()?;
+        Ok((!segments.is_empty()).then(|| Run::new(segments)))
+    }
+
+    pub(super) fn open_segment(&self, named: SegmentRef) -> Result<Segment> {
+        let path = self.dir.join(crate::segment::file_name(named.number));
+        let expect = Expect {
+            number: named.number,
+            size: named.size,
+            content: named.content,
+        };
+        Segment::open(
+            &self.options.env.vfs,
+            &path,
+            self.store,
+            &expect,
+            self.options.reads,
+        )
+    }
+
+    /// Puts the run in the memtable's place, in the manifest and in the view.
+    fn swap_in(&self, writer: &Writer, frozen: &Arc<Frozen>, run: Option<&Arc<Run>>) -> Result<()> {
+        let mut live = writer.live();
+        self.edit(writer, &mut live, |manifest| {
+            manifest.logs.retain(|log| log.number != frozen.log);
+            manifest.sequence = frozen.sequences.1 + 1;
+            manifest.position = frozen.position.or(manifest.position);
+            if let Some(run) = run {
+                manifest.runs.insert(0, segment_refs(run));
+            }
+        })?;
+        self.change_view(|view| View {
+            rotation: view.rotation,
+            active: view.active.clone(),
+            frozen: without(&view.frozen, frozen),
+            runs: run
+                .cloned()
+                .into_iter()
+                .chain(view.runs.iter().cloned())
+                .collect(),
+        });
+        Ok(())
+    }
+
+    /// Where a new run goes.
+    pub(super) fn target(
+        &self,
+        sequences: (u64, u64),
+        position: Option<u64>,
+        inputs: Vec<u64>,
+    ) -> Target {
+        Target {
+            vfs: self.options.env.vfs.clone(),
+            dir: self.dir.clone(),
+            store: self.store,
+            seed: self.seed,
+            policy: self.canon.text().to_string(),
+            stamps: self.stamps,
+            rate: self.options.rate,
+            segment_size: self.options.segment_size,
+            sequences,
+            position,
+            inputs,
+        }
+    }
+
+    /// Returns when another memtable may be frozen: at once, or after a flush or
+    /// merge made room. If the flush fails, that error is the answer.
+    pub(super) fn wait_for_room(&self, writer: &Writer) -> Result<()> {
+        self.slow_down();
+        let tried = writer.live().flush.attempts;
+        loop {
+            writer.syncer.check()?;
+            let view = self.view.load();
+            let flush_first = view.frozen.len() >= MAX_FROZEN;
+            if !flush_first && view.runs.len() < STOP_RUNS {
+                return Ok(());
+            }
+            if self.options.driver == Driver::Manual {
+                if flush_first {
+                    self.flush_step(writer)?;
+                } else if !self.merge_step(writer)? {
+                    return Ok(());
+                }
+                continue;
+            }
+            let mut live = writer.live();
+            if live.closing {
+                return Err(Error::Closed {
+                    path: self.dir.clone(),
+                });
+            }
+            if flush_first
+                && live.flush.attempts > tried
+                && let Some(error) = &live.flush.error
+            {
+                return Err(error.clone());
+            }
+            // While merges fail, for want of room say, more runs than usual make
+            // lookups slower, not wrong: writers go on.
+            if !flush_first && live.merge.error.is_some() {
+                return Ok(());
+            }
+            live.flush_wanted = true;
+            writer.changed.notify_all();
+            // The time bound guards against a wake-up that was missed only.
+            drop(
+                writer
+                    .changed
+                    .wait_timeout(live, Duration::from_millis(100))
+                    .unwrap_or_else(PoisonError::into_inner),
+            );
+        }
+    }
+
+    /// When merges fall behind, a writer that fills a memtable is slowed, the more
+    /// the further they are behind, so that it is never stopped for long.
+    fn slow_down(&self) {
+        let behind = self.view.load().runs.len().saturating_sub(SLOW_RUNS);
+        if behind > 0 && self.options.driver == Driver::Threads {
+            std::thread::sleep(SLOW_STEP * u32::try_from(behind).unwrap_or(1));
+        }
+    }
+}
+
+/// A segment as the manifest names it.
+pub(super) fn segment_ref(meta: &Meta) -> SegmentRef {
+    SegmentRef {
+        number: meta.number,
+        size: meta.size,
+        content: meta.content,
+    }
+}
+
+/// A run as the manifest names it.
+pub(super) fn segment_refs(run: &Run) -> Vec<SegmentRef> {
+    run.segments
+        .iter()
+        .map(|segment| segment_ref(segment.meta()))
+        .collect()
+}
+
+fn without(frozen: &[Arc<Frozen>], gone: &Arc<Frozen>) -> Vec<Arc<Frozen>> {
+    frozen
+        .iter()
+        .filter(|one| !Arc::ptr_eq(one, gone))
+        .cloned()
+        .collect()
+}

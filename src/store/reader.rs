@@ -1,0 +1,189 @@
+//! A read-only handle: a view that is brought up to date on demand.
+//!
+//! A reader writes nothing and takes no lock, so that the files it reads about in
+//! the manifest can be gone when it opens them: then it reads the manifest again.
+//! What it has opened it holds, so that its view stays whole.
+
+use super::core::{Core, Mode, lock};
+use super::flush::segment_ref;
+use super::replay::Replayed;
+use super::view::{Frozen, Run, View};
+use crate::error::{Error, Result};
+use crate::manifest::{Manifest, SegmentRef};
+use crate::memtable::Memtable;
+use crate::segment::Segment;
+use std::sync::{Arc, Mutex};
+
+/// How often the manifest is read again when a file that it named is gone. Each
+/// time means that a whole flush or merge came in between.
+const TRIES: usize = 100;
+
+/// What a reader keeps to read on from.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    state: Mutex<ReaderState>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct ReaderState {
+    /// The live logs, oldest first.
+    logs: Vec<Replayed>,
+    /// The last position, in segments or logs.
+    position: Option<u64>,
+    /// The last position in segments.
+    durable: Option<u64>,
+}
+
+impl Core {
+    /// Brings a reader's view up to date: everything acknowledged before this call
+    /// began is in it afterwards. Nothing to do for a writer.
+    pub(super) fn refresh(&self, thorough: bool) -> Result<()> {
+        let Mode::Read(reader) = &self.mode else {
+            return Ok(());
+        };
+        let mut state = lock(&reader.state);
+        let vfs = &*self.options.env.vfs;
+        let mut gone = None;
+        for _ in 0..TRIES {
+            let manifest = Manifest::load(vfs, &self.dir)?
+                .ok_or_else(|| super::open::no_manifest(&self.dir))?;
+            if manifest.store != self.store {
+                return Err(Error::corrupt(
+                    &self.dir.join(crate::manifest::FILE_NAME),
+                    16,
+                    format!("the store {:?} that was opened", self.store),
+                    format!("the store {:?}", manifest.store),
+                ));
+            }
+            match self.refresh_from(&manifest, &mut state, thorough) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.is_not_found() => {
+                    // The same manifest twice: the file is not merely replaced.
+                    if gone.as_ref() == Some(&manifest) {
+                        return Err(super::open::missing(error));
+                    }
+                    gone = Some(manifest);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::corrupt(
+            &self.dir.join(crate::manifest::FILE_NAME),
+            0,
+            "a manifest whose files exist",
+            format!("files missing in {TRIES} manifests in a row"),
+        ))
+    }
+
+    fn refresh_from(
+        &self,
+        manifest: &Manifest,
+        state: &mut ReaderState,
+        thorough: bool,
+    ) -> Result<()> {
+        let vfs = &*self.options.env.vfs;
+        let runs = self.reopen_runs(manifest)?;
+        // Everything that can be missing is opened before anything is read.
+        for log in &manifest.logs {
+            if state
+                .logs
+                .iter()
+                .all(|known| known.reader().number() != log.number)
+            {
+                let opened = Replayed::open(vfs, &self.dir, self.store, self.seed, log)?;
+                state.logs.push(opened);
+            }
+        }
+        state.logs.retain(|known| {
+            manifest
+                .logs
+                .iter()
+                .any(|log| log.number == known.reader().number())
+        });
+        state.logs.sort_by_key(|log| log.reader().first_sequence());
+        let mut frozen = Vec::new();
+        let mut position = manifest.position;
+        for replayed in &mut state.logs {
+            let number = replayed.reader().number();
+            let recorded = manifest
+                .logs
+                .iter()
+                .find(|log| log.number == number)
+                .and_then(|log| log.length);
+            replayed.read(recorded, thorough)?;
+            position = replayed.position().or(position);
+            frozen.push(Arc::new(Frozen {
+                memtable: replayed.memtable().clone(),
+                log: number,
+                sequences: (
+                    replayed.reader().first_sequence(),
+                    replayed.reader().next_sequence().saturating_sub(1),
+                ),
+                position: replayed.position(),
+            }));
+        }
+        frozen.reverse();
+        state.position = position;
+        state.durable = manifest.position;
+        self.change_view(|view| View {
+            rotation: view.rotation,
+            active: view.active.clone(),
+            frozen,
+            runs,
+        });
+        Ok(())
+    }
+
+    /// The manifest's runs, from segments of the present view where it has them.
+    fn reopen_runs(&self, manifest: &Manifest) -> Result<Vec<Arc<Run>>> {
+        let view = self.view.load();
+        let reopen = |named: &SegmentRef| -> Result<Arc<Segment>> {
+            let known = view.segments().find(|s| segment_ref(s.meta()) == *named);
+            match known {
+                Some(segment) => Ok(segment.clone()),
+                None => self.open_segment(*named).map(Arc::new),
+            }
+        };
+        manifest
+            .runs
+            .iter()
+            .map(|run| {
+                let segments = run.iter().map(reopen).collect::<Result<Vec<_>>>()?;
+                super::open::check_run(&self.dir, &segments)?;
+                Ok(Run::new(segments))
+            })
+            .collect()
+    }
+
+    /// The last position that a reader knows of.
+    pub(super) fn reader_position(reader: &Reader) -> Option<u64> {
+        lock(&reader.state).position
+    }
+
+    /// The last position that a reader knows to be durable.
+    pub(super) fn reader_durable_position(reader: &Reader) -> Option<u64> {
+        lock(&reader.state).durable
+    }
+}
+
+impl Reader {
+    /// Runs `f` while no refresh changes what memtables show.
+    pub(super) fn while_still<T>(&self, f: impl FnOnce() -> T) -> T {
+        let _state = lock(&self.state);
+        f()
+    }
+
+    /// Bytes of the logs that the reader reads.
+    pub(super) fn log_bytes(&self) -> u64 {
+        lock(&self.state)
+            .logs
+            .iter()
+            .map(|log| log.reader().offset())
+            .sum()
+    }
+}
+
+/// An empty memtable, where one is needed and nothing is ever appended.
+pub(super) fn empty_memtable() -> std::io::Result<Arc<Memtable>> {
+    Memtable::new(4096).map(|(memtable, _)| memtable)
+}

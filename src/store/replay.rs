@@ -1,0 +1,126 @@
+//! Reads a log into a memtable: once at recovery, again and again in a reader.
+
+use crate::error::{Error, Result};
+use crate::header::StoreId;
+use crate::log::{LogReader, Operation, Tail};
+use crate::manifest::LogRef;
+use crate::memtable::{Appender, Memtable, entry_size};
+use crate::vfs::Vfs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The least memory for a log's memtable.
+const LEAST: usize = 1 << 20;
+
+/// A log and the memtable of what was read from it so far.
+#[derive(Debug)]
+pub(super) struct Replayed {
+    reader: LogReader,
+    table: Table,
+    position: Option<u64>,
+}
+
+/// A memtable that is replaced by a larger one when it is full. Memory that is
+/// not touched costs nothing.
+#[derive(Debug)]
+struct Table {
+    appender: Appender,
+    seed: u64,
+}
+
+impl Replayed {
+    /// Opens the log that the manifest names; nothing is read yet.
+    pub(super) fn open(
+        vfs: &dyn Vfs,
+        dir: &Path,
+        store: StoreId,
+        seed: u64,
+        log: &LogRef,
+    ) -> Result<Replayed> {
+        let path = dir.join(crate::log::file_name(log.number));
+        let reader = LogReader::open(vfs, &path, store, log.number)?;
+        if reader.first_sequence() != log.first_sequence {
+            return Err(Error::corrupt(
+                &path,
+                48,
+                format!(
+                    "a log from frame {} on, as the manifest says",
+                    log.first_sequence
+                ),
+                format!("one from frame {} on", reader.first_sequence()),
+            ));
+        }
+        let length = usize::try_from(reader.file_len()?).unwrap_or(usize::MAX);
+        let memory = length.saturating_mul(4).clamp(LEAST, 1 << 30);
+        Ok(Replayed {
+            table: Table {
+                appender: new_appender(memory, &path)?,
+                seed,
+            },
+            reader,
+            position: None,
+        })
+    }
+
+    /// Reads what follows in the log, and shows it to those who hold the memtable.
+    pub(super) fn read(&mut self, recorded: Option<u64>, thorough: bool) -> Result<Tail> {
+        let Replayed {
+            reader,
+            table,
+            position,
+        } = self;
+        let path = reader.path().to_path_buf();
+        let tail = reader.read(recorded, thorough, &mut |operation| match operation {
+            Operation::Insert { key, millis } => table.insert(key, millis, &path),
+            Operation::Position(at) => {
+                *position = Some(at);
+                Ok(())
+            }
+        })?;
+        let appender = &self.table.appender;
+        appender.memtable().publish(appender.mark());
+        Ok(tail)
+    }
+
+    pub(super) fn reader(&self) -> &LogReader {
+        &self.reader
+    }
+
+    /// The memtable; another one after a [`read`](Replayed::read) that outgrew it.
+    pub(super) fn memtable(&self) -> &Arc<Memtable> {
+        self.table.appender.memtable()
+    }
+
+    /// The last position in the log.
+    pub(super) fn position(&self) -> Option<u64> {
+        self.position
+    }
+}
+
+impl Table {
+    fn insert(&mut self, key: &[u8], millis: Option<u64>, path: &Path) -> Result<()> {
+        if !self.appender.has_room(1, entry_size(key.len())) {
+            self.grow(path)?;
+        }
+        let hash = crate::filter::hash(self.seed, key);
+        self.appender.insert(hash, key, millis);
+        Ok(())
+    }
+
+    fn grow(&mut self, path: &Path) -> Result<()> {
+        let old = self.appender.memtable().clone();
+        old.publish(self.appender.mark());
+        self.appender = new_appender(old.memory().saturating_mul(2), path)?;
+        for entry in old.iter() {
+            let hash = crate::filter::hash(self.seed, entry.key);
+            self.appender.insert(hash, entry.key, entry.record.millis());
+        }
+        Ok(())
+    }
+}
+
+fn new_appender(memory: usize, path: &Path) -> Result<Appender> {
+    Memtable::new(memory)
+        .map(|(_, appender)| appender)
+        .map_err(|e| Error::io("get memory for the entries of", path, e))
+}

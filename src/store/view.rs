@@ -1,0 +1,140 @@
+//! What a lookup sees: memtables and runs, from the newest to the oldest.
+
+use crate::error::Result;
+use crate::memtable::Memtable;
+use crate::record::Record;
+use crate::segment::Segment;
+use crate::stats::LookupStats;
+use std::sync::Arc;
+
+/// A consistent set of memtables and runs. Views are replaced, never changed.
+#[derive(Debug)]
+pub(super) struct View {
+    /// Counts the memtables that were frozen: a writer that looked a key up in
+    /// this view may insert it only while no later memtable has taken over.
+    pub(super) rotation: u64,
+    pub(super) active: Arc<Memtable>,
+    /// Newest first.
+    pub(super) frozen: Vec<Arc<Frozen>>,
+    /// Newest first.
+    pub(super) runs: Vec<Arc<Run>>,
+}
+
+/// A memtable that takes no more entries and waits to be flushed.
+#[derive(Debug)]
+pub(super) struct Frozen {
+    pub(super) memtable: Arc<Memtable>,
+    /// The log behind it.
+    pub(super) log: u64,
+    /// The first and last frame in it.
+    pub(super) sequences: (u64, u64),
+    /// The last position in it.
+    pub(super) position: Option<u64>,
+}
+
+/// Segments with disjoint key ranges that one flush or merge wrote.
+#[derive(Debug)]
+pub(super) struct Run {
+    /// In the order of keys. Never empty.
+    pub(super) segments: Vec<Arc<Segment>>,
+    pub(super) bytes: u64,
+}
+
+impl Run {
+    pub(super) fn new(segments: Vec<Arc<Segment>>) -> Arc<Run> {
+        let bytes = segments.iter().map(|segment| segment.meta().size).sum();
+        Arc::new(Run { segments, bytes })
+    }
+
+    /// The one segment whose key range holds `key`.
+    #[inline]
+    pub(super) fn segment_for(&self, key: &[u8]) -> Option<&Segment> {
+        let segment = match self.segments.as_slice() {
+            [only] => only,
+            many => many.get(many.partition_point(|s| s.meta().last.as_slice() < key))?,
+        };
+        segment.covers(key).then_some(segment)
+    }
+}
+
+impl View {
+    /// What is known of `key`, and the work it took to find out.
+    #[inline]
+    pub(super) fn find(
+        &self,
+        hash: u64,
+        key: &[u8],
+        work: &mut LookupStats,
+    ) -> Result<Option<Record>> {
+        // The lines that the filters will touch are on their way while the
+        // memtables are asked.
+        for run in &self.runs {
+            if let [only] = run.segments.as_slice() {
+                only.filter().prefetch(hash);
+            }
+        }
+        work.lookups += 1;
+        if let Some(record) = self.find_in_memory(hash, key) {
+            work.hits += 1;
+            work.memtable_hits += 1;
+            return Ok(Some(record));
+        }
+        self.find_in_runs(hash, key, work)
+    }
+
+    #[inline]
+    pub(super) fn find_in_memory(&self, hash: u64, key: &[u8]) -> Option<Record> {
+        self.active.get(hash, key).or_else(|| {
+            self.frozen
+                .iter()
+                .find_map(|frozen| frozen.memtable.get(hash, key))
+        })
+    }
+
+    #[inline]
+    pub(super) fn find_in_runs(
+        &self,
+        hash: u64,
+        key: &[u8],
+        work: &mut LookupStats,
+    ) -> Result<Option<Record>> {
+        for run in &self.runs {
+            work.runs_considered += 1;
+            let Some(segment) = run.segment_for(key) else {
+                work.key_range_skips += 1;
+                continue;
+            };
+            if !segment.filter().may_contain(hash) {
+                work.filter_skips += 1;
+                continue;
+            }
+            let found = segment.find(key)?;
+            work.blocks_read += 1;
+            work.bytes_read += found.bytes;
+            if let Some(record) = found.record {
+                work.hits += 1;
+                return Ok(Some(record));
+            }
+            work.false_positives += 1;
+        }
+        Ok(None)
+    }
+
+    /// Entries in all. No key is in two places.
+    pub(super) fn len(&self) -> u64 {
+        self.memtable_entries() + self.segments().map(|s| s.meta().keys).sum::<u64>()
+    }
+
+    pub(super) fn memtable_entries(&self) -> u64 {
+        self.memtables().map(|memtable| memtable.len()).sum()
+    }
+
+    /// Newest first.
+    pub(super) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active).chain(self.frozen.iter().map(|frozen| &frozen.memtable))
+    }
+
+    pub(super) fn segments(&self) -> impl Iterator<Item = &Arc<Segment>> {
+        self.runs.iter().flat_map(|run| &run.segments)
+    }
+}
