@@ -1,3 +1,5 @@
-//! The program `seen`.
+//! The program `seen`; all of it is in `seendb::cli`.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    seendb::cli::run()
+}

@@ -1,0 +1,66 @@
+//! `seen compact`: merges everything into one run.
+
+use super::OK;
+use super::failure::Failure;
+use super::note::note_recovery;
+use super::output::print;
+use super::progress::Progress;
+use super::units::{bytes, count};
+use super::writer::Waiting;
+use crate::{Seen, Stats};
+use std::path::PathBuf;
+
+const HELP: &str = "\
+Examples:
+  seen compact crawl.seen
+  seen compact crawl.seen --wait 10min
+
+Lookups are fastest, and the store smallest, when everything is in one run. The store
+merges by itself as it grows; this makes it do all of it now. It needs free space for a
+second copy of the store while it works. It can be killed at any moment.
+
+Exit status: 0 done; 2 failure.";
+
+/// Merge everything into one run
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    /// The store's directory
+    store: PathBuf,
+    #[command(flatten)]
+    waiting: Waiting,
+    /// No progress, no notes and no summary
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+    // Opening for writing would create a store where there is none.
+    Seen::open_read_only(&args.store)?.close()?;
+    let store = args.waiting.open(|| Seen::builder(&args.store))?;
+    note_recovery(&store, args.quiet);
+    let before = store.stats();
+    let progress = Progress::alone(args.quiet);
+    progress.doing("merging everything into one run");
+    let result = store.compact();
+    progress.finish();
+    result?;
+    let after = store.stats();
+    store.close()?;
+    if !args.quiet {
+        print(&format!("{} -> {}\n", shape(&before), shape(&after)))?;
+    }
+    Ok(OK)
+}
+
+fn shape(stats: &Stats) -> String {
+    let runs = match stats.runs {
+        1 => "1 run".to_owned(),
+        n => format!("{} runs", count(n)),
+    };
+    let waiting = match stats.memtable_entries {
+        0 => String::new(),
+        n => format!(" + {} entries in memory", count(n)),
+    };
+    format!("{runs}{waiting}, {}", bytes(stats.disk_bytes))
+}

@@ -1,0 +1,129 @@
+//! `seen stats`: what the store holds and what that takes.
+
+use super::failure::Failure;
+use super::json::Object;
+use super::note::note_recovery;
+use super::output::print;
+use super::units::{bytes, count, share};
+use super::{OK, counters};
+use crate::{Seen, Stats};
+use serde_json::Value;
+use std::path::PathBuf;
+
+const HELP: &str = "\
+Examples:
+  seen stats crawl.seen
+  seen stats crawl.seen --json | jq .entries
+
+The lookup counters are those of the process that asks, so here they are zero; `seen new`,
+`has` and `get` print theirs with --counters.
+
+Exit status: 0 done; 2 failure.";
+
+/// Print what the store holds, for people or as JSON
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    /// The store's directory
+    store: PathBuf,
+    /// One JSON object with every counter, sizes in bytes
+    #[arg(long)]
+    json: bool,
+    /// No notes; failures are still told
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+    let store = Seen::open_read_only(&args.store)?;
+    note_recovery(&store, args.quiet);
+    let stats = store.stats();
+    let text = if args.json {
+        format!("{}\n", json(&store, &stats))
+    } else {
+        people(&store, &stats)
+    };
+    print(&text)?;
+    Ok(OK)
+}
+
+fn json(store: &Seen, stats: &Stats) -> String {
+    let memory = Object::new()
+        .field("memtables", stats.memory.memtables)
+        .field("filters", stats.memory.filters)
+        .field("indexes", stats.memory.indexes);
+    let recovery = store.recovery();
+    let recovery = Object::new()
+        .field("logs", recovery.logs)
+        .field("entries", recovery.entries)
+        .field("cuts", recovery.cuts.len());
+    let last_error = stats.last_error.as_ref().map(ToString::to_string);
+    Object::new()
+        .field("path", store.path().display().to_string())
+        .field("policy", store.canon().text())
+        .field("entries", stats.entries)
+        .field("memtable_entries", stats.memtable_entries)
+        .field("memtables", stats.memtables)
+        .field("runs", stats.runs)
+        .field("segments", stats.segments)
+        .field("disk_bytes", stats.disk_bytes)
+        .field("log_bytes", stats.log_bytes)
+        .field("segment_bytes", stats.segment_bytes)
+        .field("filter_bits_per_key", stats.filter_bits_per_key)
+        .object("memory", memory)
+        .field("flushes", stats.flushes)
+        .field("merges", stats.merges)
+        .field("flushed_bytes", stats.flushed_bytes)
+        .field("merged_bytes", stats.merged_bytes)
+        .object("lookup", counters::object(&stats.lookup))
+        .object("recovery", recovery)
+        .field("last_error", last_error.map_or(Value::Null, Value::from))
+        .finish()
+}
+
+fn people(store: &Seen, stats: &Stats) -> String {
+    let per_entry = if stats.entries == 0 {
+        "-".to_owned()
+    } else {
+        format!("{:.1} B", stats.disk_bytes as f64 / stats.entries as f64)
+    };
+    let mut rows = vec![
+        ("store", store.path().display().to_string()),
+        ("policy", store.canon().text().to_owned()),
+        ("entries", count(stats.entries)),
+        ("  in memtables", count(stats.memtable_entries)),
+        ("runs", count(stats.runs)),
+        ("segments", count(stats.segments)),
+        ("on disk", bytes(stats.disk_bytes)),
+        ("  segments", bytes(stats.segment_bytes)),
+        ("  logs", bytes(stats.log_bytes)),
+        ("  per entry", per_entry),
+        (
+            "filter",
+            format!("{:.1} bits a key", stats.filter_bits_per_key),
+        ),
+        (
+            "memory",
+            bytes(stats.memory.memtables + stats.memory.filters + stats.memory.indexes),
+        ),
+        ("  memtables", bytes(stats.memory.memtables)),
+        ("  filters", bytes(stats.memory.filters)),
+        ("  indexes", bytes(stats.memory.indexes)),
+    ];
+    let lookup = &stats.lookup;
+    if lookup.lookups > 0 {
+        let reads = lookup.filter_skips + lookup.blocks_read;
+        rows.extend([
+            ("lookups", count(lookup.lookups)),
+            ("  found", share(lookup.hits, lookup.lookups)),
+            ("  filter skips", share(lookup.filter_skips, reads)),
+            ("  false positives", count(lookup.false_positives)),
+        ]);
+    }
+    if let Some(error) = &stats.last_error {
+        rows.push(("last error", error.to_string()));
+    }
+    rows.iter()
+        .map(|(name, value)| format!("{name:<18}{value}\n"))
+        .collect()
+}

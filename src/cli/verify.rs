@@ -1,0 +1,81 @@
+//! `seen verify`: checks every checksum and order.
+
+use super::OK;
+use super::failure::Failure;
+use super::note::note_recovery;
+use super::output::print;
+use super::progress::Progress;
+use super::units::{bytes, count};
+use crate::{Seen, VerifyReport};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const HELP: &str = "\
+Examples:
+  seen verify crawl.seen
+  seen verify crawl.seen && echo sound
+
+Reads every file of the store, and lists everything that is damaged: file, byte, what
+should be there and what is. Files that are not the store's are named, and are no
+damage. Works beside a running writer.
+
+Exit status: 0 no damage; 2 damage, or another failure.";
+
+/// Check every checksum and order; say what is damaged
+#[derive(Debug, clap::Args)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    /// The store's directory
+    store: PathBuf,
+    /// No progress line and no notes; damage and failures are still told
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+    let store = Seen::open_read_only(&args.store)?;
+    note_recovery(&store, args.quiet);
+    let progress = Progress::alone(args.quiet);
+    let report = store.verify(&mut |done| progress.bytes(done.bytes, done.total));
+    progress.finish();
+    let report = report?;
+    print(&text(&report))?;
+    match report.damage.len() {
+        0 => Ok(OK),
+        n => Err(Failure::Found(format!(
+            "{} is damaged in {}; each is listed with what to do",
+            args.store.display(),
+            places(n)
+        ))),
+    }
+}
+
+fn text(report: &VerifyReport) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    for damage in &report.damage {
+        let _ = writeln!(text, "damage: {damage}");
+    }
+    for name in &report.unknown_files {
+        let _ = writeln!(text, "not the store's: {}", Path::new(name).display());
+    }
+    let verdict = match report.damage.len() {
+        0 => "no damage".to_owned(),
+        n => format!("damage in {}", places(n)),
+    };
+    let _ = writeln!(
+        text,
+        "checked {} files, {}, {} entries: {verdict}",
+        count(report.files),
+        bytes(report.bytes),
+        count(report.entries)
+    );
+    text
+}
+
+fn places(n: usize) -> String {
+    match n {
+        1 => "1 place".to_owned(),
+        n => format!("{n} places"),
+    }
+}
