@@ -16,7 +16,7 @@ pub(super) fn note_recovery(store: &crate::Seen, quiet: bool) {
     if quiet {
         return;
     }
-    for cut in store.recovery().cuts {
+    for cut in &store.recovery().cuts {
         note(format_args!(
             "note: {} ended in an unfinished write at byte {} ({}); everything before it is there",
             cut.path.display(),

@@ -2,11 +2,10 @@
 
 use super::OK;
 use super::failure::Failure;
-use super::note::note_recovery;
 use super::output::print;
 use super::progress::Progress;
 use super::units::{bytes, count};
-use crate::{Seen, VerifyReport};
+use crate::VerifyReport;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -33,10 +32,11 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
-    let store = Seen::open_read_only(&args.store)?;
-    note_recovery(&store, args.quiet);
     let progress = Progress::alone(args.quiet);
-    let report = store.verify(&mut |done| progress.bytes(done.bytes, done.total));
+    // Not through a handle: a store too damaged to be opened is the one to check.
+    let report = crate::verify(&args.store, &mut |done| {
+        progress.bytes(done.bytes, done.total);
+    });
     progress.finish();
     let report = report?;
     print(&text(&report))?;
