@@ -18,7 +18,8 @@
 //! | others | not known to this version: refused |
 #![deny(clippy::indexing_slicing)]
 
-use super::coded::{self, Floor, Region, common};
+use super::coded::{self, common};
+use super::region::{Floor, Region, check_region, varint};
 use super::{CRC, Fault, checksum};
 use crate::record::{MAX_MILLIS, Record};
 use crate::wire::{Malformed, put_varint};
@@ -188,11 +189,7 @@ impl<'a> Block<'a> {
             }
         }
         let mut at = 1;
-        let base = if stamps {
-            coded::varint(body, &mut at)?
-        } else {
-            0
-        };
+        let base = if stamps { varint(body, &mut at)? } else { 0 };
         let region = body.get(at..).unwrap_or_default();
         Ok(Block {
             region: Region::parse(region, stamps.into()).map_err(|m| shift(m, at))?,
@@ -205,6 +202,7 @@ impl<'a> Block<'a> {
     /// The record of a key, if the block holds it.
     #[inline]
     pub(super) fn find(&self, key: &[u8]) -> Result<Option<Record>, Fault> {
+        self.region.prefetch_restarts();
         match self.region.floor(key).map_err(|m| self.shift(m))? {
             Some(Floor {
                 exact: true,
@@ -279,38 +277,4 @@ fn shift(malformed: Malformed, by: usize) -> Fault {
         at: malformed.at + by,
         ..malformed
     })
-}
-
-/// Checks all of a region that a search takes for granted.
-pub(super) fn check_region(region: &Region<'_>) -> Result<(), Malformed> {
-    let (mut key, mut last) = (Vec::new(), Vec::new());
-    let (mut at, mut count) = (0, 0);
-    while at < region.end() {
-        let malformed = |expected| Malformed { at, expected };
-        let entry = region.step(at, &mut key)?;
-        if count > 0 && key <= last {
-            return Err(malformed("a key above the one before"));
-        }
-        let most = if count % coded::RESTART == 0 {
-            if region.restart(count / coded::RESTART) != at {
-                return Err(malformed("an entry that a restart points to"));
-            }
-            0
-        } else {
-            common(&last, &key)
-        };
-        if entry.shared != most {
-            return Err(malformed("an entry that shares as much as it can"));
-        }
-        last.clone_from(&key);
-        at = entry.next;
-        count += 1;
-    }
-    if region.restarts() != count.div_ceil(coded::RESTART) {
-        return Err(Malformed {
-            at,
-            expected: "one restart for 16 entries",
-        });
-    }
-    Ok(())
 }

@@ -9,8 +9,8 @@
 //! then over at most 16 entries.
 #![deny(clippy::indexing_slicing)]
 
-use super::block::check_region;
-use super::coded::{self, RESTART, Region, common};
+use super::coded::{self, RESTART, common};
+use super::region::{Region, check_region};
 use super::{CRC, Place};
 use crate::vfs::HugeBytes;
 use crate::wire::Malformed;

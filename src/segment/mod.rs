@@ -25,9 +25,12 @@
 mod block;
 mod coded;
 mod cursor;
+mod fields;
 mod footer;
 mod index;
+mod open;
 mod reader;
+mod region;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -35,7 +38,8 @@ mod writer;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use index::Located;
-pub(crate) use reader::{Expect, Found, Segment};
+pub(crate) use open::Expect;
+pub(crate) use reader::{Found, Segment};
 pub(crate) use writer::{DEFAULT_BLOCK_SIZE, Params, Writer};
 
 use crate::error::Error;

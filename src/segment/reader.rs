@@ -2,28 +2,19 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::block::{self, Block};
-use super::footer::{Footer, Part};
+use super::footer::Footer;
 use super::index::{Index, Located};
-use super::{Cursor, Fault, Meta, Place, bad_checksum, checksum};
+use super::{Cursor, Fault, Meta, Place, bad_checksum};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
-use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
-use crate::options::Reads;
+use crate::header::{StoreId, malformed};
 use crate::record::Record;
-use crate::vfs::{File, HugeBytes, Map, Vfs, prefetch, read_exact_at};
-use crate::wire::{Malformed, Reader};
+use crate::vfs::{File, Map, prefetch, read_exact_at};
+use crate::wire::Malformed;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// What the manifest says of a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Expect {
-    pub(crate) number: u64,
-    pub(crate) size: u64,
-    pub(crate) content: u128,
-}
 
 /// The answer of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,19 +34,22 @@ pub(crate) struct Segment {
     pub(super) index: Index,
     /// Where blocks begin.
     pub(super) blocks_at: u64,
-    meta: Meta,
-    filter: Filter,
-    map: Option<Mapped>,
+    pub(super) meta: Meta,
+    pub(super) filter: Filter,
+    pub(super) map: Option<Mapped>,
 }
 
 /// The file's bytes, and which blocks of them were verified.
 #[derive(Debug)]
-struct Mapped {
+pub(super) struct Mapped {
     map: Box<dyn Map>,
     /// One bit a block. A bit is set after the block's bytes were checked, and
     /// these do not change, so that no order between the two is needed.
     verified: Vec<AtomicU64>,
 }
+
+/// Cache lines of a block that are asked for before it is searched.
+const PREFETCH_LINES: usize = 80;
 
 thread_local! {
     /// For blocks that are read with calls.
@@ -63,93 +57,6 @@ thread_local! {
 }
 
 impl Segment {
-    /// Opens a segment and reads all of it but the blocks.
-    pub(crate) fn open(
-        vfs: &Arc<dyn Vfs>,
-        path: &Path,
-        store: StoreId,
-        expect: &Expect,
-        reads: Reads,
-    ) -> Result<Segment> {
-        let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
-        let size = file
-            .len()
-            .map_err(|e| Error::io("find the length of", path, e))?;
-        if size != expect.size {
-            return Err(Error::corrupt(
-                path,
-                size.min(expect.size),
-                format!("a file of {} bytes, as the manifest says", expect.size),
-                format!("{size} bytes"),
-            ));
-        }
-        let blocks_at = read_header(&*file, path, store, expect.number)?;
-        let footer = Footer::read(&*file, path, size, blocks_at)?;
-        if footer.content != expect.content {
-            return Err(Error::corrupt(
-                path,
-                footer.filter.place.end().unwrap_or(size),
-                format!(
-                    "the content hash {:032x} that the manifest names",
-                    expect.content
-                ),
-                format!("{:032x}", footer.content),
-            ));
-        }
-
-        let part = footer.index;
-        let room = Place {
-            offset: blocks_at,
-            len: part.place.offset.saturating_sub(blocks_at),
-        };
-        let bytes = read_part(&*file, path, part, "an index")?;
-        let index = Index::new(bytes, footer.blocks, room)
-            .map_err(|m| malformed(path, part.place.offset, m))?;
-
-        let part = footer.filter;
-        let bits = read_part(&*file, path, part, "a filter")?;
-        let len = usize::try_from(part.place.len).unwrap_or(usize::MAX);
-        let filter =
-            Filter::decode(footer.parameters, footer.keys, bits, len).ok_or_else(|| {
-                Error::corrupt(
-                    path,
-                    part.place.offset,
-                    format!("a filter for {} keys", footer.keys),
-                    format!("{:?} and {len} bytes", footer.parameters),
-                )
-            })?;
-
-        let map = match reads {
-            Reads::Map => file.map().map_err(|e| Error::io("map", path, e))?,
-            Reads::Pread => None,
-        };
-        Ok(Segment {
-            map: map.map(|map| Mapped {
-                map,
-                verified: (0..index.blocks().div_ceil(64))
-                    .map(|_| AtomicU64::new(0))
-                    .collect(),
-            }),
-            meta: Meta {
-                number: expect.number,
-                size,
-                content: footer.content,
-                keys: footer.keys,
-                first: footer.first.clone(),
-                last: footer.last.clone(),
-                sequences: footer.sequences,
-                position: footer.position,
-            },
-            file,
-            path: path.to_path_buf(),
-            store,
-            footer,
-            index,
-            blocks_at,
-            filter,
-        })
-    }
-
     pub(crate) fn meta(&self) -> &Meta {
         &self.meta
     }
@@ -214,7 +121,9 @@ impl Segment {
             && mapped.is_verified(located.ordinal)
             && let Some(bytes) = mapped.bytes(located.place)
         {
-            for line in bytes.chunks(64) {
+            // Which lines a search touches is known only step by step, and each
+            // step would wait for memory: ask for all of a block of usual size.
+            for line in bytes.chunks(64).take(PREFETCH_LINES) {
                 prefetch(line.as_ptr());
             }
         }
@@ -318,6 +227,14 @@ impl Segment {
 }
 
 impl Mapped {
+    pub(super) fn new(map: Box<dyn Map>, blocks: usize) -> Mapped {
+        let words = blocks.div_ceil(64);
+        Mapped {
+            map,
+            verified: (0..words).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
     #[inline]
     fn bytes(&self, place: Place) -> Option<&[u8]> {
         let start = usize::try_from(place.offset).ok()?;
@@ -331,42 +248,4 @@ impl Mapped {
             .get(ordinal / 64)
             .is_some_and(|word| word.load(Relaxed) >> (ordinal % 64) & 1 == 1)
     }
-}
-
-/// Reads and checks the header; answers where the blocks begin.
-pub(super) fn read_header(
-    file: &dyn File,
-    path: &Path,
-    store: StoreId,
-    number: u64,
-) -> Result<u64> {
-    let header = header::read(file, path, FileKind::Segment)?;
-    header.expect(path, store, number)?;
-    let mut fields = Reader::new(&header.fields);
-    while !fields.is_empty() {
-        let (tag, _) = fields.field().map_err(|m| malformed(path, 48, m))?;
-        unknown_field(path, tag, "no fields in the header of a segment")?;
-    }
-    Ok(header.len)
-}
-
-/// Reads the index or the filter, which lies within the file.
-fn read_part(file: &dyn File, path: &Path, part: Part, name: &str) -> Result<HugeBytes> {
-    let memory = |e| Error::io("allocate memory for a part of", path, e);
-    let len = usize::try_from(part.place.len)
-        .map_err(|_| memory(std::io::ErrorKind::OutOfMemory.into()))?;
-    let mut bytes = HugeBytes::zeroed(len).map_err(memory)?;
-    let buffer = bytes.as_mut_slice().get_mut(..len).unwrap_or_default();
-    read_exact_at(file, buffer, part.place.offset).map_err(|e| Error::io("read", path, e))?;
-    let computed = checksum(part.place.offset, buffer);
-    if computed != part.crc {
-        return Err(bad_checksum(
-            path,
-            part.place.offset,
-            name,
-            part.crc,
-            computed,
-        ));
-    }
-    Ok(bytes)
 }

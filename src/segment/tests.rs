@@ -3,10 +3,12 @@ use crate::error::Result;
 use crate::header::StoreId;
 use crate::options::Reads;
 use crate::record::{MAX_MILLIS, Record};
-use crate::vfs::{Os, Vfs, read_exact_at, write_all_at};
+use crate::vfs::{File, Kind, Lock, Map, Os, Vfs, WriteMap, read_exact_at, write_all_at};
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 const STORE: StoreId = StoreId {
     id: *b"0123456789abcdef",
@@ -584,5 +586,125 @@ fn the_common_beginning_is_counted() {
         let b = [shared, key(12)].concat();
         let slow = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
         assert_eq!(coded::common(&a, &b), slow);
+    }
+}
+
+/// The real files, but reading them is refused while the flag is set.
+#[derive(Debug)]
+struct Failing(Arc<AtomicBool>);
+
+#[derive(Debug)]
+struct FailingFile(Arc<dyn File>, Arc<AtomicBool>);
+
+#[derive(Debug)]
+struct FailingMap(Box<dyn Map>, Arc<AtomicBool>);
+
+fn fail(flag: &AtomicBool) -> io::Result<()> {
+    if flag.load(Relaxed) {
+        return Err(io::Error::other("the disk is on fire"));
+    }
+    Ok(())
+}
+
+impl Vfs for Failing {
+    fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
+        Os.kind(path)
+    }
+    fn list(&self, dir: &Path) -> io::Result<Vec<String>> {
+        Os.list(dir)
+    }
+    fn create_dir(&self, dir: &Path) -> io::Result<()> {
+        Os.create_dir(dir)
+    }
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
+        Os.create(path)
+    }
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn File>> {
+        Ok(Arc::new(FailingFile(Os.open(path)?, self.0.clone())))
+    }
+    fn open_write(&self, path: &Path) -> io::Result<Arc<dyn File>> {
+        Os.open_write(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Os.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Os.remove(path)
+    }
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        Os.sync_dir(dir)
+    }
+    fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Lock>>> {
+        Os.lock(path)
+    }
+}
+
+impl File for FailingFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        fail(&self.1)?;
+        self.0.read_at(buf, offset)
+    }
+    fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<usize> {
+        self.0.write_at(buf, offset)
+    }
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+    fn map(&self) -> io::Result<Option<Box<dyn Map>>> {
+        let map = self.0.map()?;
+        Ok(map.map(|map| Box::new(FailingMap(map, self.1.clone())) as Box<dyn Map>))
+    }
+    fn map_write(&self, offset: u64, len: usize) -> io::Result<Option<Box<dyn WriteMap>>> {
+        self.0.map_write(offset, len)
+    }
+}
+
+impl Map for FailingMap {
+    fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+    fn populate(&self, offset: usize, len: usize) -> io::Result<()> {
+        fail(&self.1)?;
+        self.0.populate(offset, len)
+    }
+}
+
+/// A failed read is an error of that lookup, never an absence; a block that was
+/// verified before needs no read, and a later lookup tries again.
+#[test]
+fn a_failed_read_is_an_error() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let mut lab = lab();
+    lab.vfs = Arc::new(Failing(flag.clone()));
+    let entries = urls(500, 3);
+    let meta = lab.write("a.seg", &entries, params(true, 1024));
+    let (early, late) = (&meta.first, &meta.last);
+    for reads in [Reads::Map, Reads::Pread] {
+        flag.store(false, Relaxed);
+        let segment = lab.open("a.seg", &meta, reads).unwrap();
+        assert!(segment.find(early).unwrap().record.is_some());
+        flag.store(true, Relaxed);
+        let kept = segment.find(early);
+        assert_eq!(kept.is_ok(), reads == Reads::Map);
+        let error = segment.find(late).unwrap_err().to_string();
+        assert!(
+            error.contains("a.seg") && error.contains("on fire"),
+            "{error}"
+        );
+        let mut cursor = segment.cursor();
+        assert!(cursor.advance().is_err());
+        // Blocks, and each other part, once.
+        let parts = segment.index.blocks() + 5;
+        assert_eq!(segment.verify_all(&mut |_| {}).len(), parts);
+        flag.store(false, Relaxed);
+        assert!(segment.find(late).unwrap().record.is_some());
+        assert!(cursor.advance().is_err());
+        segment.verify(&mut |_| {}).unwrap();
     }
 }

@@ -3,7 +3,8 @@
 
 use super::block::Block;
 use super::footer::{Footer, Part};
-use super::reader::{Segment, read_header};
+use super::open::read_header;
+use super::reader::Segment;
 use super::{Place, bad_checksum};
 use crate::error::{Error, Result};
 use crate::filter;
@@ -19,6 +20,8 @@ struct Pass {
     content: Xxh3,
     keys: u64,
     key_bytes: u64,
+    /// The first key of all good blocks.
+    first: Option<Vec<u8>>,
     /// The last key of a good block. Empty after a bad one.
     last: Vec<u8>,
     damage: Vec<Error>,
@@ -139,6 +142,11 @@ impl Segment {
             let found = format!("the key \"{}\"", key.escape_ascii());
             Error::corrupt(&self.path, place.offset, expected, found)
         };
+        let reached = |key: &[u8]| match self.index.locate(key) {
+            Ok(Some(located)) if located.ordinal == ordinal => Ok(()),
+            Ok(_) => Err(wrong(key, "a key that the index leads to")),
+            Err(m) => Err(self.bad_index(m)),
+        };
         let block = Block::parse(bytes, self.stamps()).map_err(bad)?;
         block.check().map_err(bad)?;
         let (mut at, mut key, mut first) = (0, Vec::new(), true);
@@ -153,10 +161,10 @@ impl Segment {
             if !self.filter().may_contain(hash) {
                 return Err(wrong(&key, "a key that the filter knows"));
             }
-            let located = self.index.locate(&key).map_err(|m| self.bad_index(m))?;
-            if located.is_none_or(|located| located.ordinal != ordinal) {
-                return Err(wrong(&key, "a key that the index leads to"));
+            if first {
+                reached(&key)?;
             }
+            pass.first.get_or_insert_with(|| key.clone());
             pass.keys += 1;
             pass.key_bytes += key.len() as u64;
             at = next;
@@ -165,33 +173,31 @@ impl Segment {
         if first {
             return Err(wrong(&[], "a block with entries"));
         }
+        // What is between the first key and the last is then reached as well.
+        reached(&key)?;
         pass.last = key;
         Ok(())
     }
 
     fn verify_counts(&self, pass: &Pass) -> Result<()> {
         let footer = &self.footer;
+        let first = pass.first.as_deref().unwrap_or_default();
         if pass.keys == footer.keys
             && pass.key_bytes == footer.key_bytes
+            && first == footer.first
             && pass.last == footer.last
         {
             return Ok(());
         }
+        let text = |keys, bytes, first: &[u8], last: &[u8]| {
+            let (first, last) = (first.escape_ascii(), last.escape_ascii());
+            format!("{keys} keys of {bytes} bytes from \"{first}\" to \"{last}\"")
+        };
         Err(Error::corrupt(
             &self.path,
             footer.filter.place.end().unwrap_or_default(),
-            format!(
-                "{} keys of {} bytes up to \"{}\"",
-                footer.keys,
-                footer.key_bytes,
-                footer.last.escape_ascii()
-            ),
-            format!(
-                "{} keys of {} bytes up to \"{}\"",
-                pass.keys,
-                pass.key_bytes,
-                pass.last.escape_ascii()
-            ),
+            text(footer.keys, footer.key_bytes, &footer.first, &footer.last),
+            text(pass.keys, pass.key_bytes, first, &pass.last),
         ))
     }
 

@@ -1,0 +1,145 @@
+//! Opening a segment: everything but the blocks is read and checked.
+#![deny(clippy::indexing_slicing)]
+
+use super::footer::{Footer, Part};
+use super::index::Index;
+use super::reader::{Mapped, Segment};
+use super::{Meta, Place, bad_checksum, checksum};
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
+use crate::options::Reads;
+use crate::vfs::{File, HugeBytes, Vfs, read_exact_at};
+use crate::wire::Reader;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the manifest says of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Expect {
+    pub(crate) number: u64,
+    pub(crate) size: u64,
+    pub(crate) content: u128,
+}
+
+impl Segment {
+    /// Opens a segment and reads all of it but the blocks.
+    pub(crate) fn open(
+        vfs: &Arc<dyn Vfs>,
+        path: &Path,
+        store: StoreId,
+        expect: &Expect,
+        reads: Reads,
+    ) -> Result<Segment> {
+        let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
+        let size = file
+            .len()
+            .map_err(|e| Error::io("find the length of", path, e))?;
+        if size != expect.size {
+            return Err(Error::corrupt(
+                path,
+                size.min(expect.size),
+                format!("a file of {} bytes, as the manifest says", expect.size),
+                format!("{size} bytes"),
+            ));
+        }
+        let blocks_at = read_header(&*file, path, store, expect.number)?;
+        let footer = Footer::read(&*file, path, size, blocks_at)?;
+        if footer.content != expect.content {
+            return Err(Error::corrupt(
+                path,
+                footer.filter.place.end().unwrap_or(size),
+                format!(
+                    "the content hash {:032x} that the manifest names",
+                    expect.content
+                ),
+                format!("{:032x}", footer.content),
+            ));
+        }
+
+        let part = footer.index;
+        let room = Place {
+            offset: blocks_at,
+            len: part.place.offset.saturating_sub(blocks_at),
+        };
+        let bytes = read_part(&*file, path, part, "an index")?;
+        let index = Index::new(bytes, footer.blocks, room)
+            .map_err(|m| malformed(path, part.place.offset, m))?;
+
+        let part = footer.filter;
+        let bits = read_part(&*file, path, part, "a filter")?;
+        let len = usize::try_from(part.place.len).unwrap_or(usize::MAX);
+        let filter =
+            Filter::decode(footer.parameters, footer.keys, bits, len).ok_or_else(|| {
+                Error::corrupt(
+                    path,
+                    part.place.offset,
+                    format!("a filter for {} keys", footer.keys),
+                    format!("{:?} and {len} bytes", footer.parameters),
+                )
+            })?;
+
+        let map = match reads {
+            Reads::Map => file.map().map_err(|e| Error::io("map", path, e))?,
+            Reads::Pread => None,
+        };
+        Ok(Segment {
+            map: map.map(|map| Mapped::new(map, index.blocks())),
+            meta: Meta {
+                number: expect.number,
+                size,
+                content: footer.content,
+                keys: footer.keys,
+                first: footer.first.clone(),
+                last: footer.last.clone(),
+                sequences: footer.sequences,
+                position: footer.position,
+            },
+            file,
+            path: path.to_path_buf(),
+            store,
+            footer,
+            index,
+            blocks_at,
+            filter,
+        })
+    }
+}
+
+/// Reads and checks the header; answers where the blocks begin.
+pub(super) fn read_header(
+    file: &dyn File,
+    path: &Path,
+    store: StoreId,
+    number: u64,
+) -> Result<u64> {
+    let header = header::read(file, path, FileKind::Segment)?;
+    header.expect(path, store, number)?;
+    let mut fields = Reader::new(&header.fields);
+    while !fields.is_empty() {
+        let (tag, _) = fields.field().map_err(|m| malformed(path, 48, m))?;
+        unknown_field(path, tag, "no fields in the header of a segment")?;
+    }
+    Ok(header.len)
+}
+
+/// Reads the index or the filter, which lies within the file.
+fn read_part(file: &dyn File, path: &Path, part: Part, name: &str) -> Result<HugeBytes> {
+    let memory = |e| Error::io("allocate memory for a part of", path, e);
+    let len = usize::try_from(part.place.len)
+        .map_err(|_| memory(std::io::ErrorKind::OutOfMemory.into()))?;
+    let mut bytes = HugeBytes::zeroed(len).map_err(memory)?;
+    let buffer = bytes.as_mut_slice().get_mut(..len).unwrap_or_default();
+    read_exact_at(file, buffer, part.place.offset).map_err(|e| Error::io("read", path, e))?;
+    let computed = checksum(part.place.offset, buffer);
+    if computed != part.crc {
+        return Err(bad_checksum(
+            path,
+            part.place.offset,
+            name,
+            part.crc,
+            computed,
+        ));
+    }
+    Ok(bytes)
+}
