@@ -193,8 +193,8 @@ fn check(entries: &Entries, stamps: bool, block_size: usize) {
     assert_eq!(Some(&meta.first), entries.keys().next());
     assert_eq!(Some(&meta.last), entries.keys().last());
     let all: Vec<_> = entries
-        .iter()
-        .map(|(key, _)| (key.clone(), expected(entries, key, stamps).unwrap()))
+        .keys()
+        .map(|key| (key.clone(), expected(entries, key, stamps).unwrap()))
         .collect();
     for reads in [Reads::Map, Reads::Pread] {
         let segment = lab.open("a.seg", &meta, reads).unwrap();
