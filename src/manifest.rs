@@ -21,6 +21,7 @@
 
 use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
+use crate::segment::SegmentRef;
 use crate::vfs::{Vfs, write_all_at};
 use crate::wire::{Malformed, Reader, put_field};
 use std::path::Path;
@@ -58,14 +59,6 @@ pub(crate) struct Manifest {
     pub(crate) runs: Vec<Vec<SegmentRef>>,
     /// Oldest first.
     pub(crate) logs: Vec<LogRef>,
-}
-
-/// A segment as the manifest names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct SegmentRef {
-    pub(crate) number: u64,
-    pub(crate) size: u64,
-    pub(crate) content: u128,
 }
 
 /// A log as the manifest names it.
@@ -161,7 +154,7 @@ impl Manifest {
                 tag::RUN => {
                     let mut run = Vec::new();
                     while !value.is_empty() {
-                        run.push(SegmentRef::decode(&mut value).map_err(in_field)?);
+                        run.push(decode_segment(&mut value).map_err(in_field)?);
                     }
                     runs.push(run);
                 }
@@ -225,7 +218,7 @@ impl Manifest {
         for run in &self.runs {
             let mut value = Vec::with_capacity(run.len() * 32);
             for segment in run {
-                segment.encode(&mut value);
+                encode_segment(segment, &mut value);
             }
             put_field(&mut fields, tag::RUN, &value);
         }
@@ -262,20 +255,18 @@ impl Manifest {
     }
 }
 
-impl SegmentRef {
-    fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.number.to_le_bytes());
-        out.extend_from_slice(&self.size.to_le_bytes());
-        out.extend_from_slice(&self.content.to_le_bytes());
-    }
+fn encode_segment(segment: &SegmentRef, out: &mut Vec<u8>) {
+    out.extend_from_slice(&segment.number.to_le_bytes());
+    out.extend_from_slice(&segment.size.to_le_bytes());
+    out.extend_from_slice(&segment.content.to_le_bytes());
+}
 
-    fn decode(reader: &mut Reader<'_>) -> Result<SegmentRef, Malformed> {
-        Ok(SegmentRef {
-            number: reader.u64("a segment's number")?,
-            size: reader.u64("a segment's size")?,
-            content: u128::from_le_bytes(reader.array("a segment's content hash")?),
-        })
-    }
+fn decode_segment(reader: &mut Reader<'_>) -> Result<SegmentRef, Malformed> {
+    Ok(SegmentRef {
+        number: reader.u64("a segment's number")?,
+        size: reader.u64("a segment's size")?,
+        content: u128::from_le_bytes(reader.array("a segment's content hash")?),
+    })
 }
 
 impl LogRef {

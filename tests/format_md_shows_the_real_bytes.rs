@@ -53,7 +53,13 @@ fn hex(bytes: &[u8]) -> String {
         for byte in bytes {
             write!(text, " {byte:02x}").unwrap();
         }
-        let printable = |b: &u8| if b.is_ascii_graphic() { *b as char } else { '.' };
+        let printable = |b: &u8| {
+            if b.is_ascii_graphic() {
+                *b as char
+            } else {
+                '.'
+            }
+        };
         let shown: String = bytes.iter().map(printable).collect();
         writeln!(text, "{}  {shown}", "   ".repeat(16 - bytes.len())).unwrap();
     }
@@ -66,7 +72,12 @@ fn put(page: &str, name: &str, bytes: &[u8]) -> String {
     let end = format!("<!-- end {name} -->");
     let from = page.find(&begin).expect("the mark is in the page") + begin.len();
     let to = page.find(&end).expect("the mark is in the page");
-    format!("{}```text\n{}```\n{}", &page[..from], hex(bytes), &page[to..])
+    format!(
+        "{}```text\n{}```\n{}",
+        &page[..from],
+        hex(bytes),
+        &page[to..]
+    )
 }
 
 #[test]

@@ -28,7 +28,6 @@ const AHEAD: usize = 16;
 pub(crate) struct Blocked {
     bits: HugeBytes,
     blocks: u64,
-    keys: u64,
     probes: u8,
 }
 
@@ -52,7 +51,6 @@ impl Blocked {
         let mut filter = Blocked {
             bits: HugeBytes::zeroed(len)?,
             blocks,
-            keys,
             probes: size.probes,
         };
         let mut ahead = hashes.iter().skip(AHEAD);
@@ -80,7 +78,6 @@ impl Blocked {
         plausible.then_some(Blocked {
             bits,
             blocks,
-            keys,
             probes,
         })
     }
@@ -130,10 +127,6 @@ impl Blocked {
             all &= block.get(byte).map_or(0, |byte| byte >> bit);
         });
         all & 1 == 1
-    }
-
-    pub(super) fn keys(&self) -> u64 {
-        self.keys
     }
 
     pub(super) fn probes(&self) -> u8 {

@@ -92,13 +92,6 @@ impl Filter {
         self.bytes().len() as u64 * 8
     }
 
-    /// The number of keys that it was built for.
-    pub(crate) fn keys(&self) -> u64 {
-        match self {
-            Filter::Blocked(filter) => filter.keys(),
-        }
-    }
-
     pub(crate) fn parameters(&self) -> Parameters {
         match self {
             Filter::Blocked(filter) => Parameters {

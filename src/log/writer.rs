@@ -123,11 +123,6 @@ impl LogWriter {
         self.end
     }
 
-    /// The number that the next frame will have.
-    pub(crate) fn next_sequence(&self) -> u64 {
-        self.next_sequence
-    }
-
     /// The offset below which everything is synced; to be raised after a sync.
     pub(crate) fn synced(&self) -> &Arc<AtomicU64> {
         &self.synced

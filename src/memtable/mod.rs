@@ -222,18 +222,6 @@ impl Appender {
         bytes <= self.tail.room() && self.entries as usize + count <= slots / 5 * 4
     }
 
-    /// Whether nothing was appended.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.tail.len() == 0
-    }
-
-    /// The share of the room that is taken, of 100.
-    pub(crate) fn percent_full(&self) -> usize {
-        let slots = self.memtable.slots.as_slice().len() / 5 * 4;
-        let bytes = self.tail.len() * 100 / (self.tail.len() + self.tail.room()).max(1);
-        bytes.max(self.entries as usize * 100 / slots.max(1))
-    }
-
     /// Appends `key` unless it is here already, published or not. True if it was
     /// appended. The caller has made sure of room.
     #[inline]

@@ -38,7 +38,7 @@ mod writer;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use index::Located;
-pub(crate) use open::Expect;
+pub(crate) use open::SegmentRef;
 pub(crate) use reader::{Found, Segment};
 pub(crate) use writer::{DEFAULT_BLOCK_SIZE, Params, Writer};
 
@@ -72,6 +72,17 @@ pub(crate) struct Meta {
     /// The first and the last sequence number of its entries.
     pub(crate) sequences: (u64, u64),
     pub(crate) position: Option<u64>,
+}
+
+impl Meta {
+    /// The segment as the manifest names it.
+    pub(crate) fn named(&self) -> SegmentRef {
+        SegmentRef {
+            number: self.number,
+            size: self.size,
+            content: self.content,
+        }
+    }
 }
 
 /// A part of the file.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// What the manifest says of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Expect {
+pub(crate) struct SegmentRef {
     pub(crate) number: u64,
     pub(crate) size: u64,
     pub(crate) content: u128,
@@ -28,7 +28,7 @@ impl Segment {
         vfs: &Arc<dyn Vfs>,
         path: &Path,
         store: StoreId,
-        expect: &Expect,
+        expect: &SegmentRef,
         reads: Reads,
     ) -> Result<Segment> {
         let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;

@@ -12,7 +12,7 @@ use crate::record::Record;
 use crate::vfs::{File, Map, prefetch, read_exact_at};
 use crate::wire::Malformed;
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -61,10 +61,6 @@ impl Segment {
         &self.meta
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The seed of the hashes that the filter takes.
     pub(crate) fn seed(&self) -> u64 {
         self.footer.seed
@@ -78,11 +74,6 @@ impl Segment {
     /// Whether entries have records.
     pub(crate) fn stamps(&self) -> bool {
         self.footer.stamps
-    }
-
-    /// The sum of the keys' lengths.
-    pub(crate) fn key_bytes(&self) -> u64 {
-        self.footer.key_bytes
     }
 
     /// Whether `key` lies in the segment's range.

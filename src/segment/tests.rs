@@ -62,7 +62,7 @@ impl Lab {
     }
 
     fn open(&self, name: &str, meta: &Meta, reads: Reads) -> Result<Arc<Segment>> {
-        let expect = Expect {
+        let expect = SegmentRef {
             number: meta.number,
             size: meta.size,
             content: meta.content,
@@ -371,7 +371,7 @@ fn a_file_that_is_another_is_refused() {
     let lab = lab();
     let entries = urls(30, 4);
     let meta = lab.write("a.seg", &entries, params(true, 256));
-    let of = |number, content| Expect {
+    let of = |number, content| SegmentRef {
         number,
         size: meta.size,
         content,

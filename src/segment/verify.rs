@@ -30,6 +30,7 @@ struct Pass {
 
 impl Segment {
     /// The first damage of the file, as [`verify_all`](Segment::verify_all) finds it.
+    #[cfg(test)]
     pub(crate) fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<()> {
         match self.verify_all(progress).into_iter().next() {
             Some(error) => Err(error),

@@ -123,11 +123,6 @@ impl Writer {
             + (self.first.len() + self.last.len()) as u64
     }
 
-    /// The number of keys that were added.
-    pub(crate) fn keys(&self) -> u64 {
-        self.keys
-    }
-
     /// Ends the file and makes it durable; its directory is left to the caller.
     pub(crate) fn finish(mut self) -> Result<Meta> {
         self.end_block()?;

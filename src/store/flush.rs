@@ -9,9 +9,8 @@ use super::core::{Core, Writer, lock};
 use super::view::{Frozen, Run, View};
 use crate::compact::{MAX_RUNS, RunWriter, Target};
 use crate::error::{Error, Result};
-use crate::manifest::SegmentRef;
 use crate::options::Driver;
-use crate::segment::{Expect, Meta, Segment};
+use crate::segment::{Meta, Segment, SegmentRef};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -102,25 +101,15 @@ impl Core {
     pub(super) fn open_run(&self, metas: &[Meta]) -> Result<Option<Arc<Run>>> {
         let segments = metas
             .iter()
-            .map(|meta| self.open_segment(segment_ref(meta)).map(Arc::new))
+            .map(|meta| self.open_segment(&meta.named()).map(Arc::new))
             .collect::<Result<Vec<_>>>()?;
         Ok((!segments.is_empty()).then(|| Run::new(segments)))
     }
 
-    pub(super) fn open_segment(&self, named: SegmentRef) -> Result<Segment> {
+    pub(super) fn open_segment(&self, named: &SegmentRef) -> Result<Segment> {
         let path = self.dir.join(crate::segment::file_name(named.number));
-        let expect = Expect {
-            number: named.number,
-            size: named.size,
-            content: named.content,
-        };
-        Segment::open(
-            &self.options.env.vfs,
-            &path,
-            self.store,
-            &expect,
-            self.options.reads,
-        )
+        let options = &self.options;
+        Segment::open(&options.env.vfs, &path, self.store, named, options.reads)
     }
 
     /// Puts the run in the memtable's place, in the manifest and in the view.
@@ -228,20 +217,11 @@ impl Core {
     }
 }
 
-/// A segment as the manifest names it.
-pub(super) fn segment_ref(meta: &Meta) -> SegmentRef {
-    SegmentRef {
-        number: meta.number,
-        size: meta.size,
-        content: meta.content,
-    }
-}
-
 /// A run as the manifest names it.
 pub(super) fn segment_refs(run: &Run) -> Vec<SegmentRef> {
     run.segments
         .iter()
-        .map(|segment| segment_ref(segment.meta()))
+        .map(|segment| segment.meta().named())
         .collect()
 }
 

@@ -3,10 +3,11 @@
 use super::batch::{Batch, Keys, Outcome};
 use super::commit::{Candidates, size_of_key};
 use super::core::Core;
-use super::view::View;
+use super::view::{View, count};
 use crate::canon::ToKey;
 use crate::error::{Error, Result};
 use crate::record::{Record, millis_of};
+use crate::segment::{Located, Segment};
 use crate::stats::LookupStats;
 
 /// Lookups whose memory accesses are under way at the same time.
@@ -171,7 +172,7 @@ impl Core {
             .then(|| given.unwrap_or_else(|| self.options.env.now_millis()))
     }
 
-    /// Looks all keys up, with the memory accesses of many in flight at once.
+    /// Looks all keys up, and gives each answer in order.
     fn find_many(
         &self,
         view: &View,
@@ -180,36 +181,80 @@ impl Core {
         mut each: impl FnMut(Option<Record>),
     ) -> Result<()> {
         let mut work = LookupStats::default();
-        let mut first = 0;
         let mut outcome = Ok(());
-        'groups: for group in hashes.chunks(GROUP) {
-            for &hash in group {
-                for memtable in view.memtables() {
-                    memtable.prefetch(hash);
-                }
-                for run in &view.runs {
-                    if let [only] = run.segments.as_slice() {
-                        only.filter().prefetch(hash);
-                    }
-                }
+        let mut first = 0;
+        for group in hashes.chunks(GROUP) {
+            let mut found = [None; GROUP];
+            outcome = find_group(
+                view,
+                group,
+                &|place| keys.get(first + place),
+                &mut found,
+                &mut work,
+            );
+            if outcome.is_err() {
+                break;
             }
-            for &hash in group {
-                for memtable in view.memtables() {
-                    memtable.prefetch_entry(hash);
-                }
-            }
-            for (place, &hash) in group.iter().enumerate() {
-                match view.find(hash, keys.get(first + place), &mut work) {
-                    Ok(record) => each(record),
-                    Err(error) => {
-                        outcome = Err(error);
-                        break 'groups;
-                    }
-                }
-            }
+            found
+                .iter()
+                .take(group.len())
+                .for_each(|&record| each(record));
             first += group.len();
         }
         self.counters.add(&work);
         outcome
     }
+}
+
+/// Looks a group of keys up in stages, so that the memory accesses of each stage
+/// overlap: slots and filter lines, entries, blocks.
+fn find_group<'a>(
+    view: &View,
+    hashes: &[u64],
+    key: &dyn Fn(usize) -> &'a [u8],
+    found: &mut [Option<Record>; GROUP],
+    work: &mut LookupStats,
+) -> Result<()> {
+    for &hash in hashes {
+        for memtable in view.memtables() {
+            memtable.prefetch(hash);
+        }
+        view.prefetch_filters(hash);
+    }
+    for &hash in hashes {
+        for memtable in view.memtables() {
+            memtable.prefetch_entry(hash);
+        }
+    }
+    // Blocks asked for: whose, in which run, and where.
+    let mut asked: [Option<(usize, &Segment, Located)>; GROUP] = [None; GROUP];
+    for ((place, &hash), (found, asked)) in hashes
+        .iter()
+        .enumerate()
+        .zip(found.iter_mut().zip(&mut asked))
+    {
+        work.lookups += 1;
+        *found = view.find_in_memory(hash, key(place));
+        if found.is_some() {
+            work.hits += 1;
+            work.memtable_hits += 1;
+        } else if let Some((run, segment)) = view.next_maybe(0, hash, key(place), work)
+            && let Some(located) = segment.locate(key(place))?
+        {
+            *asked = Some((run, segment, located));
+        }
+    }
+    for ((place, &hash), (found, asked)) in
+        hashes.iter().enumerate().zip(found.iter_mut().zip(asked))
+    {
+        let Some((run, segment, located)) = asked else {
+            continue;
+        };
+        *found = count(segment.find_at(located, key(place))?, work);
+        if found.is_none() {
+            // A false positive is rare: the rest goes one by one.
+            *found = view.find_in_runs(run + 1, hash, key(place), work)?;
+        }
+    }
+    Ok(())
 }

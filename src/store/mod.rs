@@ -7,9 +7,11 @@ mod core;
 mod driver;
 mod flush;
 mod gauges;
+mod handle;
 mod lookup;
 mod merging;
 mod open;
+mod place;
 mod reader;
 mod replay;
 mod scan;
@@ -24,13 +26,13 @@ pub use gauges::{MemoryStats, Stats};
 pub use scan::Scan;
 pub use verify::{Progress, VerifyReport};
 
-use self::core::{Core, Mode, lock};
+use self::core::{Core, Mode};
+use self::handle::Handle;
 use crate::canon::{Canon, Key, ToKey};
 use crate::error::{Error, Result};
 use crate::record::Record;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 /// A handle on a store: a durable, exact set of URLs.
 ///
@@ -43,13 +45,6 @@ use std::thread::JoinHandle;
 #[derive(Debug, Clone)]
 pub struct Seen {
     handle: Arc<Handle>,
-}
-
-/// What clones share; dropping the last of them closes the store.
-#[derive(Debug)]
-struct Handle {
-    core: Arc<Core>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Seen {
@@ -344,91 +339,6 @@ impl Seen {
 /// damage of the manifest; other damage is in the report.
 pub fn verify(path: impl AsRef<Path>, progress: &mut dyn FnMut(&Progress)) -> Result<VerifyReport> {
     let vfs = crate::env::Env::default().vfs;
-    open::must_exist(&*vfs, path.as_ref())?;
+    place::must_exist(&*vfs, path.as_ref())?;
     verify::verify(&vfs, path.as_ref(), progress)
-}
-
-impl Core {
-    /// Freezes the active memtable and flushes all.
-    fn flush_all(&self) -> Result<()> {
-        let writer = self.writer()?;
-        {
-            let mut commit = lock(&writer.commit);
-            self.check_open(&commit)?;
-            self.rotate(writer, &mut commit)?;
-        }
-        // In this thread: if the store's own is at it, this waits for its turn.
-        while self.flush_step(writer)? {}
-        Ok(())
-    }
-
-    fn check_open(&self, commit: &commit::Commit) -> Result<()> {
-        if commit.closed {
-            return Err(Error::Closed {
-                path: self.dir.clone(),
-            });
-        }
-        Ok(())
-    }
-}
-
-impl Handle {
-    fn start(core: Arc<Core>) -> Result<Handle> {
-        let threads = match &core.mode {
-            Mode::Write(_) => core.start_threads()?,
-            Mode::Read(_) => Vec::new(),
-        };
-        Ok(Handle {
-            core,
-            threads: Mutex::new(threads),
-        })
-    }
-
-    /// Does nothing the second time.
-    fn close(&self) -> Result<()> {
-        let Mode::Write(writer) = &self.core.mode else {
-            return Ok(());
-        };
-        writer.stop();
-        for thread in lock(&self.threads).drain(..) {
-            // A thread that panicked has nothing more to say.
-            let _ = thread.join();
-        }
-        let was_closed = std::mem::replace(&mut lock(&writer.commit).closed, true);
-        let outcome = if was_closed {
-            Ok(())
-        } else {
-            self.core.settle(writer)
-        };
-        // Other clones may live on; the lock must not.
-        lock(&writer.lock).take();
-        outcome
-    }
-}
-
-impl Core {
-    /// Leaves a store that opens without reading a log, or at least one whose logs
-    /// are synced and of known length.
-    fn settle(&self, writer: &core::Writer) -> Result<()> {
-        writer.syncer.check()?;
-        self.rotate(writer, &mut lock(&writer.commit))?;
-        let flushed = (|| {
-            while self.flush_step(writer)? {}
-            Ok(())
-        })();
-        if flushed.is_err() && writer.syncer.check().is_ok() {
-            // The logs' lengths are known; if there is no room for a manifest
-            // either, the next opening finds the ends by itself.
-            let mut live = writer.live();
-            let _ = self.edit(writer, &mut live, |_| {});
-        }
-        flushed
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // Who wants to know calls `close`.
-        let _ = self.close();
-    }
 }

@@ -5,13 +5,12 @@
 //! What it has opened it holds, so that its view stays whole.
 
 use super::core::{Core, Mode, lock};
-use super::flush::segment_ref;
 use super::replay::Replayed;
 use super::view::{Frozen, Run, View};
 use crate::error::{Error, Result};
-use crate::manifest::{Manifest, SegmentRef};
+use crate::manifest::Manifest;
 use crate::memtable::Memtable;
-use crate::segment::Segment;
+use crate::segment::{Segment, SegmentRef};
 use std::sync::{Arc, Mutex};
 
 /// How often the manifest is read again when a file that it named is gone. Each
@@ -46,7 +45,7 @@ impl Core {
         let mut gone = None;
         for _ in 0..TRIES {
             let manifest = Manifest::load(vfs, &self.dir)?
-                .ok_or_else(|| super::open::no_manifest(&self.dir))?;
+                .ok_or_else(|| super::place::no_manifest(&self.dir))?;
             if manifest.store != self.store {
                 return Err(Error::corrupt(
                     &self.dir.join(crate::manifest::FILE_NAME),
@@ -60,7 +59,7 @@ impl Core {
                 Err(error) if error.is_not_found() => {
                     // The same manifest twice: the file is not merely replaced.
                     if gone.as_ref() == Some(&manifest) {
-                        return Err(super::open::missing(error));
+                        return Err(super::place::missing(error));
                     }
                     gone = Some(manifest);
                 }
@@ -138,10 +137,10 @@ impl Core {
     fn reopen_runs(&self, manifest: &Manifest) -> Result<Vec<Arc<Run>>> {
         let view = self.view.load();
         let reopen = |named: &SegmentRef| -> Result<Arc<Segment>> {
-            let known = view.segments().find(|s| segment_ref(s.meta()) == *named);
+            let known = view.segments().find(|s| s.meta().named() == *named);
             match known {
                 Some(segment) => Ok(segment.clone()),
-                None => self.open_segment(*named).map(Arc::new),
+                None => self.open_segment(named).map(Arc::new),
             }
         };
         manifest

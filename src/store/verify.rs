@@ -1,11 +1,11 @@
 //! Reads everything and checks everything.
 
-use super::open::{file_number, live_files, missing, no_manifest};
+use super::place::{file_number, live_files, missing, no_manifest};
 use crate::error::{Error, Result};
 use crate::log::{LogReader, Operation};
 use crate::manifest::{self, Manifest};
 use crate::options::Reads;
-use crate::segment::{Expect, Segment};
+use crate::segment::Segment;
 use crate::vfs::Vfs;
 use std::path::Path;
 use std::sync::Arc;
@@ -56,13 +56,8 @@ pub(super) fn verify(
     };
     for named in manifest.runs.iter().flatten() {
         let path = dir.join(crate::segment::file_name(named.number));
-        let expect = Expect {
-            number: named.number,
-            size: named.size,
-            content: named.content,
-        };
         let before = done.bytes;
-        let checked = Segment::open(vfs, &path, manifest.store, &expect, Reads::Pread)
+        let checked = Segment::open(vfs, &path, manifest.store, named, Reads::Pread)
             .and_then(|segment| {
                 check_against(&segment, &manifest, &path)?;
                 Ok(segment)

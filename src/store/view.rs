@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::memtable::Memtable;
 use crate::record::Record;
-use crate::segment::Segment;
+use crate::segment::{Found, Segment};
 use crate::stats::LookupStats;
 use std::sync::Arc;
 
@@ -68,18 +68,25 @@ impl View {
     ) -> Result<Option<Record>> {
         // The lines that the filters will touch are on their way while the
         // memtables are asked.
-        for run in &self.runs {
-            if let [only] = run.segments.as_slice() {
-                only.filter().prefetch(hash);
-            }
-        }
+        self.prefetch_filters(hash);
         work.lookups += 1;
         if let Some(record) = self.find_in_memory(hash, key) {
             work.hits += 1;
             work.memtable_hits += 1;
             return Ok(Some(record));
         }
-        self.find_in_runs(hash, key, work)
+        self.find_in_runs(0, hash, key, work)
+    }
+
+    /// Starts loading what the filters of all runs will look at. In a run of many
+    /// segments the key decides which filter that is, later.
+    #[inline]
+    pub(super) fn prefetch_filters(&self, hash: u64) {
+        for run in &self.runs {
+            if let [only] = run.segments.as_slice() {
+                only.filter().prefetch(hash);
+            }
+        }
     }
 
     #[inline]
@@ -91,33 +98,43 @@ impl View {
         })
     }
 
+    /// Asks the runs from number `from` on.
     #[inline]
     pub(super) fn find_in_runs(
         &self,
+        mut from: usize,
         hash: u64,
         key: &[u8],
         work: &mut LookupStats,
     ) -> Result<Option<Record>> {
-        for run in &self.runs {
-            work.runs_considered += 1;
-            let Some(segment) = run.segment_for(key) else {
-                work.key_range_skips += 1;
-                continue;
-            };
-            if !segment.filter().may_contain(hash) {
-                work.filter_skips += 1;
-                continue;
-            }
-            let found = segment.find(key)?;
-            work.blocks_read += 1;
-            work.bytes_read += found.bytes;
-            if let Some(record) = found.record {
-                work.hits += 1;
+        while let Some((place, segment)) = self.next_maybe(from, hash, key, work) {
+            if let Some(record) = count(segment.find(key)?, work) {
                 return Ok(Some(record));
             }
-            work.false_positives += 1;
+            from = place + 1;
         }
         Ok(None)
+    }
+
+    /// The first run from number `from` on whose filter does not say no, and its
+    /// segment for the key.
+    #[inline]
+    pub(super) fn next_maybe(
+        &self,
+        from: usize,
+        hash: u64,
+        key: &[u8],
+        work: &mut LookupStats,
+    ) -> Option<(usize, &Segment)> {
+        for (place, run) in self.runs.iter().enumerate().skip(from) {
+            work.runs_considered += 1;
+            match run.segment_for(key) {
+                None => work.key_range_skips += 1,
+                Some(segment) if !segment.filter().may_contain(hash) => work.filter_skips += 1,
+                Some(segment) => return Some((place, segment)),
+            }
+        }
+        None
     }
 
     /// Entries in all. No key is in two places.
@@ -137,4 +154,16 @@ impl View {
     pub(super) fn segments(&self) -> impl Iterator<Item = &Arc<Segment>> {
         self.runs.iter().flat_map(|run| &run.segments)
     }
+}
+
+/// Counts a block read; what it found.
+#[inline]
+pub(super) fn count(found: Found, work: &mut LookupStats) -> Option<Record> {
+    work.blocks_read += 1;
+    work.bytes_read += found.bytes;
+    match found.record {
+        Some(_) => work.hits += 1,
+        None => work.false_positives += 1,
+    }
+    found.record
 }

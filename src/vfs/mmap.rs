@@ -122,10 +122,6 @@ impl HugeBytes {
         Ok(HugeBytes { map })
     }
 
-    pub(crate) fn as_ptr(&self) -> *const u8 {
-        self.map.as_ptr()
-    }
-
     pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
         self.map.as_mut_ptr()
     }
