@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::note::note_recovery;
 use super::output::print;
 use super::progress::Progress;
-use super::units::{bytes, count};
+use super::units::{bytes, counted};
 use super::writer::Waiting;
 use crate::{Seen, Stats};
 use std::path::PathBuf;
@@ -38,7 +38,9 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     // Opening for writing would create a store where there is none.
     Seen::open_read_only(&args.store)?.close()?;
     let store = args.waiting.open(|| Seen::builder(&args.store))?;
-    note_recovery(&store, args.quiet);
+    if !args.quiet {
+        note_recovery(&store);
+    }
     let before = store.stats();
     let progress = Progress::alone(args.quiet);
     progress.doing("merging everything into one run");
@@ -54,13 +56,10 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
 }
 
 fn shape(stats: &Stats) -> String {
-    let runs = match stats.runs {
-        1 => "1 run".to_owned(),
-        n => format!("{} runs", count(n)),
-    };
+    let runs = counted(stats.runs, "run", "runs");
     let waiting = match stats.memtable_entries {
         0 => String::new(),
-        n => format!(" + {} entries in memory", count(n)),
+        n => format!(" + {} in memory", counted(n, "entry", "entries")),
     };
     format!("{runs}{waiting}, {}", bytes(stats.disk_bytes))
 }

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::json::Object;
-use super::note::{note, note_recovery};
+use super::note::note;
 use super::output::{Answers, Reader};
 use super::{FAILED, NOT_ALL, OK, counters};
 use crate::{Error, Seen};
@@ -37,14 +37,10 @@ pub(super) struct Args {
     /// Print this run's lookup counters as JSON on standard error
     #[arg(long)]
     counters: bool,
-    /// No notes; invalid URLs and failures are still told
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let store = Seen::open_read_only(&args.store)?;
-    note_recovery(&store, args.quiet);
     let mut answers = Answers::open()?;
     let (mut unseen, mut invalid) = (false, 0_u64);
     for url in &args.urls {

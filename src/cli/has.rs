@@ -5,7 +5,6 @@ use super::feed::{BATCH_LINES, Feed, Next};
 use super::input::Input;
 use super::interrupt;
 use super::lines::{Chunk, Line, SHOWN};
-use super::note::note_recovery;
 use super::output::{Answers, Reader};
 use super::progress::Progress;
 use super::rejects::Rejects;
@@ -48,9 +47,6 @@ pub(super) struct Args {
     /// Print this run's lookup counters as JSON on standard error
     #[arg(long)]
     counters: bool,
-    /// No notes; invalid URLs and failures are still told
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 pub(super) fn run(args: Args) -> Result<u8, Failure> {
@@ -60,7 +56,6 @@ pub(super) fn run(args: Args) -> Result<u8, Failure> {
         None => Vec::new(),
     };
     let store = Seen::open_read_only(&args.store)?;
-    note_recovery(&store, args.quiet);
     let mut run = Run {
         answers: Answers::open()?,
         refreshed: Instant::now(),

@@ -2,7 +2,6 @@
 
 use super::OK;
 use super::failure::Failure;
-use super::note::note_recovery;
 use super::output::{Answers, Reader};
 use crate::Seen;
 use std::ffi::OsString;
@@ -37,14 +36,10 @@ pub(super) struct Args {
     /// End each key with NUL instead of a line end: keys of a raw store may hold line ends
     #[arg(short = '0', long)]
     null: bool,
-    /// No notes; failures are still told
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let store = Seen::open_read_only(&args.store)?;
-    note_recovery(&store, args.quiet);
     let mut answers = Answers::open()?;
     let end = if args.null { 0 } else { b'\n' };
     for entry in store.scan(args.prefix.as_bytes())? {

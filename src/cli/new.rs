@@ -77,8 +77,8 @@ pub(super) fn run(args: Args) -> Result<u8, Failure> {
     } else {
         Target::writer(&args.store, &args.options, &args.waiting)?
     };
-    if let Some(store) = target.store() {
-        note_recovery(store, args.quiet);
+    if let (Target::Store(store), false) = (&target, args.quiet) {
+        note_recovery(store);
     }
     let separator = if args.null { 0 } else { b'\n' };
     let canon = target.canon().clone();

@@ -11,11 +11,9 @@ pub(super) fn note(message: impl Display) {
     let _ = stderr().write_all(line.as_bytes());
 }
 
-/// Tells what opening the store left out of its logs, if anything.
-pub(super) fn note_recovery(store: &crate::Seen, quiet: bool) {
-    if quiet {
-        return;
-    }
+/// Tells what opening the store for writing cut off its logs, if anything. Readers
+/// do not tell: what is unfinished may be what a running writer is just writing.
+pub(super) fn note_recovery(store: &crate::Seen) {
     for cut in &store.recovery().cuts {
         note(format_args!(
             "note: {} ended in an unfinished write at byte {} ({}); everything before it is there",

@@ -2,7 +2,6 @@
 
 use super::failure::Failure;
 use super::json::Object;
-use super::note::note_recovery;
 use super::output::print;
 use super::units::{bytes, count, share};
 use super::{OK, counters};
@@ -29,14 +28,10 @@ pub(super) struct Args {
     /// One JSON object with every counter, sizes in bytes
     #[arg(long)]
     json: bool,
-    /// No notes; failures are still told
-    #[arg(short, long)]
-    quiet: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let store = Seen::open_read_only(&args.store)?;
-    note_recovery(&store, args.quiet);
     let stats = store.stats();
     let text = if args.json {
         format!("{}\n", json(&store, &stats))

@@ -75,7 +75,7 @@ impl Target {
             Some(store) => store.get_many(keys)?,
             None => vec![None; keys.len()],
         };
-        let mut batch = HashSet::new();
+        let mut batch = HashSet::with_capacity(keys.len());
         Ok(keys
             .iter()
             .zip(known)

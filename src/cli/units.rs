@@ -95,6 +95,11 @@ pub(super) fn count(n: u64) -> String {
     text
 }
 
+/// A count of things for people: `1 file`, `2 files`.
+pub(super) fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(n), if n == 1 { one } else { many })
+}
+
 /// A share of a whole for people: `99.0 %`, or `-` of nothing.
 pub(super) fn share(part: u64, whole: u64) -> String {
     if whole == 0 {

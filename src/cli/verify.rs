@@ -4,7 +4,7 @@ use super::OK;
 use super::failure::Failure;
 use super::output::print;
 use super::progress::Progress;
-use super::units::{bytes, count};
+use super::units::{bytes, counted};
 use crate::VerifyReport;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ Exit status: 0 no damage; 2 damage, or another failure.";
 pub(super) struct Args {
     /// The store's directory
     store: PathBuf,
-    /// No progress line and no notes; damage and failures are still told
+    /// No progress line; damage and failures are still told
     #[arg(short, long)]
     quiet: bool,
 }
@@ -65,17 +65,14 @@ fn text(report: &VerifyReport) -> String {
     };
     let _ = writeln!(
         text,
-        "checked {} files, {}, {} entries: {verdict}",
-        count(report.files),
+        "checked {}, {}, {}: {verdict}",
+        counted(report.files, "file", "files"),
         bytes(report.bytes),
-        count(report.entries)
+        counted(report.entries, "entry", "entries")
     );
     text
 }
 
 fn places(n: usize) -> String {
-    match n {
-        1 => "1 place".to_owned(),
-        n => format!("{n} places"),
-    }
+    counted(n as u64, "place", "places")
 }

@@ -1,0 +1,63 @@
+//! `seen stats` is for people, and with `--json` for programs.
+
+#[path = "support/program.rs"]
+mod support;
+
+use serde_json::Value;
+use support::{Place, lines, urls};
+
+#[test]
+fn json_holds_every_counter() {
+    let place = Place::new();
+    place.seen(&["new", "s"], lines(&urls(3_000))).quiet(0);
+    place.seen(&["compact", "s"], "").quiet(0);
+    let ran = place.seen(&["stats", "s", "--json"], "").quiet(0);
+    assert_eq!(ran.text().lines().count(), 1);
+    let stats: Value = serde_json::from_slice(&ran.out).unwrap();
+    assert_eq!(stats["entries"], 3_000);
+    assert_eq!(stats["policy"], "standard/1");
+    assert_eq!(stats["runs"], 1);
+    for name in [
+        "memtable_entries",
+        "memtables",
+        "segments",
+        "disk_bytes",
+        "log_bytes",
+        "segment_bytes",
+        "flushes",
+        "merges",
+        "flushed_bytes",
+        "merged_bytes",
+    ] {
+        assert!(stats[name].is_u64(), "{name}: {stats}");
+    }
+    assert!(stats["filter_bits_per_key"].as_f64().unwrap() > 1.0);
+    for name in ["memtables", "filters", "indexes"] {
+        assert!(stats["memory"][name].is_u64(), "{name}: {stats}");
+    }
+    for name in [
+        "lookups",
+        "hits",
+        "memtable_hits",
+        "runs_considered",
+        "key_range_skips",
+        "filter_skips",
+        "blocks_read",
+        "bytes_read",
+        "false_positives",
+    ] {
+        assert!(stats["lookup"][name].is_u64(), "{name}: {stats}");
+    }
+    assert!(stats["last_error"].is_null());
+}
+
+#[test]
+fn people_get_aligned_rows() {
+    let place = Place::new();
+    place
+        .seen(&["new", "s", "--canon", "raw"], lines(&urls(1_234)))
+        .quiet(0);
+    let text = place.seen(&["stats", "s"], "").quiet(0).text();
+    assert!(text.contains("entries           1,234\n"), "{text}");
+    assert!(text.contains("policy            raw/1\n"), "{text}");
+}
