@@ -174,7 +174,7 @@ impl Run {
                     continue;
                 }
             };
-            let bytes = key.0.len() + 16;
+            let bytes = key.0.len() + crate::Batch::ITEM_OVERHEAD;
             if batch.is_full(bytes, self.limit) {
                 if self.batch(&std::mem::take(&mut batch))? == Reader::Closed {
                     return Ok(Some(End::Closed));

@@ -40,9 +40,14 @@ const STAMP: usize = 6;
 /// The bits of a slot that hold the place.
 const PLACE: u64 = (1 << 40) - 1;
 
-/// The most bytes that a key of `len` bytes can take in a memtable.
+/// What an entry is counted with beside its key: more than it takes, so that no
+/// batch can have more entries than a memtable has slots. A quarter of the memory
+/// holds entries of at least 25 bytes, and there is a slot for each 80 bytes.
+pub(crate) const OVERHEAD: usize = 24;
+
+/// The bytes that a key of `len` bytes counts with.
 pub(crate) const fn entry_size(len: usize) -> usize {
-    ENTRY + STAMP + len
+    OVERHEAD + len
 }
 
 /// The shared side: lookups.

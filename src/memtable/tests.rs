@@ -109,3 +109,13 @@ fn readers_see_a_prefix_of_what_was_appended() {
         reader.join().unwrap();
     });
 }
+
+#[test]
+fn the_largest_batch_of_the_shortest_keys_finds_room() {
+    for memory in [1 << 20, 3 << 20, 64 << 20] {
+        let (_, appender) = Memtable::new(memory).unwrap();
+        let limit = (memory / 4).min(16 << 20);
+        let count = limit / entry_size(1);
+        assert!(appender.has_room(count, limit), "memory {memory}");
+    }
+}

@@ -43,6 +43,10 @@ pub struct Outcome {
 }
 
 impl Batch {
+    /// What an item counts with towards [`batch_limit`](crate::Seen::batch_limit),
+    /// in bytes, beside its key.
+    pub const ITEM_OVERHEAD: usize = crate::memtable::OVERHEAD;
+
     /// An empty batch for any store. URLs are canonicalized when it is applied;
     /// [`Seen::batch`](crate::Seen::batch) does so at each insert instead.
     #[must_use]

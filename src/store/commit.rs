@@ -14,7 +14,7 @@ use super::view::View;
 use crate::error::{Error, Result};
 use crate::log::{AppendError, LogWriter};
 use crate::manifest::LogRef;
-use crate::memtable::{Appender, Memtable, entry_size};
+use crate::memtable::{Appender, Memtable};
 use crate::options::Durability;
 use std::sync::Arc;
 
@@ -263,9 +263,4 @@ impl Commit {
             position: self.position,
         })
     }
-}
-
-/// What a key of this length can take in a memtable.
-pub(super) const fn size_of_key(len: usize) -> usize {
-    entry_size(len)
 }

@@ -74,6 +74,9 @@ impl Core {
     /// Leaves a store that opens without reading a log, or at least one whose logs
     /// are synced and of known length.
     fn settle(&self, writer: &Writer) -> Result<()> {
+        if let Some(running) = lock(&writer.merging).take() {
+            running.merge.abandon();
+        }
         writer.syncer.check()?;
         self.rotate(writer, &mut lock(&writer.commit))?;
         let flushed = (|| {

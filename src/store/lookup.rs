@@ -1,11 +1,12 @@
 //! Lookups and inserts, one at a time and many at once.
 
 use super::batch::{Batch, Keys, Outcome};
-use super::commit::{Candidates, size_of_key};
+use super::commit::Candidates;
 use super::core::Core;
 use super::view::{View, count};
 use crate::canon::ToKey;
 use crate::error::{Error, Result};
+use crate::memtable::entry_size;
 use crate::record::{Record, millis_of};
 use crate::segment::{Located, Segment};
 use crate::stats::LookupStats;
@@ -43,7 +44,7 @@ impl Core {
                 hashes: &hashes,
                 key: &|_| key,
                 new: &mut new,
-                size: size_of_key(key.len()),
+                size: entry_size(key.len()),
                 millis: self.stamp(None),
                 position: None,
                 immediate: false,
@@ -107,7 +108,7 @@ impl Core {
         for (place, url) in urls.into_iter().enumerate() {
             keys.push(&url, &self.canon).map_err(|e| e.at(place))?;
             // The next key may be as long as any.
-            if keys.len() == CHUNK || keys.size() + size_of_key(crate::canon::MAX_KEY) > limit {
+            if keys.len() == CHUNK || keys.size() + entry_size(crate::canon::MAX_KEY) > limit {
                 added += self.insert_chunk(&mut keys)?;
             }
         }

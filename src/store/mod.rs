@@ -165,8 +165,8 @@ impl Seen {
         self.core().apply(&batch)
     }
 
-    /// The largest batch in bytes, where a URL counts as its key's length and 9
-    /// more: a quarter of [`memory`](Builder::memory), at most 16 MiB.
+    /// The largest batch in bytes, where a URL counts with the length of its key and
+    /// [`Batch::ITEM_OVERHEAD`]: a quarter of [`memory`](Builder::memory), at most 16 MiB.
     #[must_use]
     pub fn batch_limit(&self) -> usize {
         self.core().options.batch_limit()

@@ -25,7 +25,7 @@ pub struct Scan {
 #[derive(Debug)]
 enum Entries {
     Memory(MemoryCursor),
-    Run(RunCursor),
+    Run(Box<RunCursor>),
 }
 
 /// The places of a memtable's entries that the scan takes, in the order of keys.
@@ -53,7 +53,8 @@ impl Core {
         };
         let mut sources: Vec<Entries> = memory.into_iter().map(Entries::Memory).collect();
         for run in &view.runs {
-            sources.push(Entries::Run(RunCursor::from_key(&run.segments, prefix)?));
+            let cursor = RunCursor::from_key(&run.segments, prefix)?;
+            sources.push(Entries::Run(Box::new(cursor)));
         }
         Ok(Scan {
             entries: Merged::new(sources),

@@ -84,8 +84,6 @@ pub trait File: Debug + Send + Sync {
     /// written before. `None` if this file system cannot promise that a store to
     /// the map finds its block allocated.
     fn map_write(&self, offset: u64, len: usize) -> Result<Option<Box<dyn WriteMap>>>;
-    /// Says that this file's pages will not be read again soon.
-    fn forget_pages(&self) {}
     /// Whether the file is empty.
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)

@@ -129,15 +129,6 @@ impl File for OsFile {
         }
         Ok(Some(Box::new(FileWriteMap::new(&self.0, offset, len)?)))
     }
-
-    fn forget_pages(&self) {
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::fs::{Advice, fadvise};
-            // Only a hint.
-            let _ = fadvise(&self.0, 0, None, Advice::DontNeed);
-        }
-    }
 }
 
 /// Whether writing over bytes that were written before needs no new block, so
