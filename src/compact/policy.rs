@@ -101,6 +101,7 @@ mod tests {
             let (runs, most, amplification) = simulate(std::iter::repeat_n(64, flushes));
             assert!(runs.len() <= MAX_RUNS, "{runs:?}");
             assert!(most <= MAX_RUNS + 1);
+            println!("{flushes} flushes: each byte written {amplification:.2} times");
             assert!(amplification <= bound, "{flushes}: {amplification:.2}");
             assert_eq!(runs.iter().sum::<u64>(), 64 * flushes as u64);
         }

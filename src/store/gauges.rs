@@ -20,7 +20,7 @@ pub struct Stats {
     pub runs: u64,
     /// Segments of all runs.
     pub segments: u64,
-    /// Bytes of all live files, as far as they are used: logs may have more
+    /// Bytes of segments and logs, as far as they are used: a log may have more
     /// allocated.
     pub disk_bytes: u64,
     /// Of them, bytes of logs.
