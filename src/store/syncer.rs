@@ -105,7 +105,8 @@ impl Syncer {
 
     /// Notes a position that became visible without waiting for a sync.
     pub(super) fn applied(&self, position: u64) {
-        self.state().positions.applied = Some(position);
+        let applied = &mut self.state().positions.applied;
+        *applied = (*applied).max(Some(position));
     }
 
     pub(super) fn positions(&self) -> Positions {
@@ -121,10 +122,12 @@ impl Syncer {
     pub(super) fn sync_to(&self, point: &Point) -> Result<()> {
         let mut state = self.state();
         loop {
-            self.check()?;
+            // Before anything else that may have gone wrong: what is durable is
+            // visible too, so that an error would be wrong about it.
             if self.synced() >= point.sequence {
                 return Ok(());
             }
+            self.check()?;
             if state
                 .wanted
                 .as_ref()
@@ -150,7 +153,9 @@ impl Syncer {
                     target.log_synced.fetch_max(target.end, Ordering::AcqRel);
                     target.memtable.publish(target.mark);
                     if target.position.is_some() {
-                        state.positions.applied = target.position;
+                        // Others may have been applied while this sync was on.
+                        let applied = &mut state.positions.applied;
+                        *applied = (*applied).max(target.position);
                         state.positions.durable = target.position;
                     }
                     self.synced.fetch_max(target.sequence, Ordering::AcqRel);
