@@ -1,0 +1,67 @@
+//! Inserts, one at a time and in batches, into a store that grows and is flushed
+//! in the background.
+#![allow(missing_docs, reason = "criterion's macros make undocumented items")]
+
+#[allow(dead_code, reason = "each user takes what it needs")]
+#[path = "../tests/support/urls.rs"]
+mod urls;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use seendb::{Canon, Result, Seen};
+use std::time::{Duration, Instant};
+
+const BATCH: usize = 1_000;
+
+/// The time that `work` takes for `count` URLs that no round before had, in a
+/// store of its own.
+fn timed(count: u64, work: impl FnOnce(&Seen, &[String]) -> Result<()>) -> Duration {
+    let urls: Vec<String> = (0..count).map(|index| urls::url(1, index)).collect();
+    let run = || -> std::result::Result<Duration, Box<dyn std::error::Error>> {
+        let dir = tempfile::tempdir()?;
+        let seen = Seen::builder(dir.path().join("store"))
+            .canon(Canon::raw())
+            .create()?;
+        let start = Instant::now();
+        work(&seen, &urls)?;
+        let elapsed = start.elapsed();
+        assert_eq!(seen.len(), count);
+        Ok(elapsed)
+    };
+    match run() {
+        Ok(elapsed) => elapsed,
+        Err(error) => {
+            eprintln!("the bench failed: {error}");
+            std::process::exit(1)
+        }
+    }
+}
+
+fn inserts(c: &mut Criterion) {
+    let mut group = c.benchmark_group("insert");
+    group.sample_size(10);
+    group.throughput(Throughput::Elements(1));
+    group.bench_function("single", |b| {
+        b.iter_custom(|count| {
+            timed(count, |seen, urls| {
+                urls.iter().try_for_each(|url| seen.insert(url).map(drop))
+            })
+        });
+    });
+    group.throughput(Throughput::Elements(BATCH as u64));
+    group.bench_function("batch of 1,000", |b| {
+        b.iter_custom(|batches| {
+            timed(batches * BATCH as u64, |seen, urls| {
+                urls.chunks(BATCH)
+                    .try_for_each(|batch| seen.insert_many(batch).map(drop))
+            })
+        });
+    });
+    group.finish();
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().without_plots();
+    targets = inserts
+}
+criterion_main!(benches);
