@@ -4,8 +4,8 @@
 mod support;
 
 use seendb::{Batch, Error, Seen};
-use support::{copy_dir, keys, manual, place, within};
 use std::time::Duration;
+use support::{copy_dir, keys, manual, place, within};
 
 #[test]
 fn an_invalid_url_is_named_by_its_index_and_nothing_is_stored() {
@@ -53,10 +53,7 @@ fn a_url_twice_in_a_batch_is_new_once() {
         "https://b.example/",
         "https://a.example/#x",
     ];
-    assert_eq!(
-        seen.insert_many(&urls).unwrap(),
-        [true, false, true, false]
-    );
+    assert_eq!(seen.insert_many(&urls).unwrap(), [true, false, true, false]);
     assert_eq!(seen.insert_many(&urls).unwrap(), [false; 4]);
     assert_eq!(seen.len(), 2);
 }
@@ -86,7 +83,12 @@ fn a_batch_over_the_limit_is_refused_whole() {
         Error::BatchTooLarge { .. }
     ));
     assert_eq!((seen.len(), seen.position()), (0, None));
-    assert!(seen.insert_many(&of(fitting)).unwrap().iter().all(|&new| new));
+    assert!(
+        seen.insert_many(&of(fitting))
+            .unwrap()
+            .iter()
+            .all(|&new| new)
+    );
 }
 
 /// Short keys take few bytes and as many places in a table as long ones.
@@ -101,23 +103,27 @@ fn a_batch_of_many_short_keys_is_taken_or_refused_and_never_hangs() {
             key
         };
         let mut count = 60_000;
-        let taken = within(Duration::from_secs(60), "a batch of short keys", move || {
-            loop {
-                let batch: Vec<Vec<u8>> = (0..count).map(key).collect();
-                match seen.insert_many(&batch) {
-                    Ok(new) => {
-                        assert!(new.iter().all(|&new| new));
-                        assert_eq!(seen.len(), count as u64);
-                        return count;
+        let taken = within(
+            Duration::from_secs(60),
+            "a batch of short keys",
+            move || {
+                loop {
+                    let batch: Vec<Vec<u8>> = (0..count).map(key).collect();
+                    match seen.insert_many(&batch) {
+                        Ok(new) => {
+                            assert!(new.iter().all(|&new| new));
+                            assert_eq!(seen.len(), count as u64);
+                            return count;
+                        }
+                        Err(Error::BatchTooLarge { .. }) => {
+                            assert_eq!(seen.len(), 0);
+                            count -= 500;
+                        }
+                        Err(other) => unreachable!("{other}"),
                     }
-                    Err(Error::BatchTooLarge { .. }) => {
-                        assert_eq!(seen.len(), 0);
-                        count -= 500;
-                    }
-                    Err(other) => unreachable!("{other}"),
                 }
-            }
-        });
+            },
+        );
         assert!(taken >= 10_000, "{length}: {taken}");
     }
 }

@@ -133,7 +133,11 @@ fn closing_without_room_says_so_and_loses_nothing() {
 fn a_writer_that_waits_for_room_is_told() {
     let (_dir, path) = place();
     let vfs = Faults::new(Maps::System);
-    let seen: Seen = small(&path).env(env_on(&vfs)).canon(Canon::raw()).open().unwrap();
+    let seen: Seen = small(&path)
+        .env(env_on(&vfs))
+        .canon(Canon::raw())
+        .open()
+        .unwrap();
     let gate = std::sync::Arc::new(Gate::default());
     gate.shut();
     let at_gate = gate.clone();

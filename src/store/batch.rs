@@ -1,8 +1,8 @@
 //! Batches: several inserts that are applied whole or not at all.
 
-use super::commit::size_of_key;
 use crate::canon::{Canon, ToKey};
 use crate::error::{Error, Result};
+use crate::memtable::entry_size;
 use crate::options::Durability;
 use std::time::SystemTime;
 
@@ -153,7 +153,7 @@ impl Keys {
         let key = url.to_key(canon).map_err(Error::invalid)?;
         self.bytes.extend_from_slice(&key);
         self.ends.push(self.bytes.len());
-        self.size += size_of_key(key.len());
+        self.size += entry_size(key.len());
         Ok(())
     }
 

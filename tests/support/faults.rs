@@ -205,7 +205,10 @@ impl File for FaultyFile {
             Do::Pass => buf.len(),
         };
         let count = self.inner.read_at(&mut buf[..most], offset)?;
-        self.vfs.0.bytes_read.fetch_add(count as u64, Ordering::SeqCst);
+        self.vfs
+            .0
+            .bytes_read
+            .fetch_add(count as u64, Ordering::SeqCst);
         Ok(count)
     }
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {

@@ -145,12 +145,10 @@ pub fn within<T: Send + 'static>(
         Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {
             panic!("{what} did not end within {limit:?}")
         }
-        Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
-            match thread.join() {
-                Err(cause) => std::panic::resume_unwind(cause),
-                Ok(()) => panic!("{what} ended without an answer"),
-            }
-        }
+        Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => match thread.join() {
+            Err(cause) => std::panic::resume_unwind(cause),
+            Ok(()) => panic!("{what} ended without an answer"),
+        },
     }
 }
 
@@ -194,7 +192,10 @@ pub fn copy_dir(from: &Path, to: &Path) {
 
 /// All keys of a store, in order.
 pub fn keys(seen: &Seen) -> Vec<Vec<u8>> {
-    seen.scan("").unwrap().map(|entry| entry.unwrap().0).collect()
+    seen.scan("")
+        .unwrap()
+        .map(|entry| entry.unwrap().0)
+        .collect()
 }
 
 /// All keys with their records.
