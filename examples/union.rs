@@ -2,14 +2,15 @@
 //! the distinct lines of a folder of corpora.
 //!
 //! ```text
-//! cargo run --release --example union -- FOLDER OUT
+//! cargo run --release --example union -- [--all] FOLDER OUT
 //! ```
 //!
 //! Reads every file of the folder that ends in `.zst`, in the order of their names.
 //! Blank lines, `file:` URLs and lines over 400 bytes are left out; of equal lines
 //! the first stays, so that the order is that of first occurrence. Prints how many
 //! there are, their mean length, and the XXH3 (64 bits, seed 0) of what was
-//! written.
+//! written. With `--all` nothing is left out, and repeats are kept: a stream for
+//! checks rather than figures.
 #![allow(
     clippy::disallowed_methods,
     reason = "an example is no part of the store"
@@ -25,11 +26,15 @@ use xxhash_rust::xxh3::Xxh3;
 const LONGEST: usize = 400;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut args = std::env::args_os().skip(1).map(PathBuf::from);
-    let (Some(folder), Some(out), None) = (args.next(), args.next(), args.next()) else {
-        return Err("usage: union FOLDER OUT".into());
+    let mut args: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let all = args.first().is_some_and(|arg| arg == Path::new("--all"));
+    if all {
+        args.remove(0);
+    }
+    let [folder, out] = args.as_slice() else {
+        return Err("usage: union [--all] FOLDER OUT".into());
     };
-    let mut files: Vec<PathBuf> = fs::read_dir(&folder)?
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<_, std::io::Error>>()?;
     files.retain(|path| path.extension().is_some_and(|e| e == "zst"));
@@ -45,13 +50,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut known: HashSet<&[u8]> = HashSet::new();
     let mut hash = Xxh3::new();
     let mut bytes = 0;
-    let mut writer = BufWriter::with_capacity(1 << 20, File::create(&out)?);
+    let mut count = 0u64;
+    let mut writer = BufWriter::with_capacity(1 << 20, File::create(out)?);
     for line in texts
         .iter()
         .flat_map(|text| text.split(|&byte| byte == b'\n'))
     {
-        let wanted = !line.is_empty() && line.len() <= LONGEST && !line.starts_with(b"file:");
-        if wanted && known.insert(line) {
+        let wanted = line.len() <= LONGEST && !line.starts_with(b"file:");
+        if !line.is_empty() && (all || wanted && known.insert(line)) {
+            count += 1;
             for part in [line, b"\n"] {
                 writer.write_all(part)?;
                 hash.update(part);
@@ -62,8 +69,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     writer.flush()?;
     println!(
         "{} URLs, mean length {:.1} bytes, xxh3 {:016x}",
-        known.len(),
-        bytes as f64 / known.len().max(1) as f64,
+        count,
+        bytes as f64 / count.max(1) as f64,
         hash.digest()
     );
     Ok(())
