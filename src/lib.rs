@@ -84,7 +84,7 @@ mod wire;
 pub use canon::{Canon, Key, ToKey};
 pub use env::Env;
 pub use error::{Corrupt, Error, InvalidUrl, Result};
-pub use options::{Driver, Durability, Reads};
+pub use options::{Driver, Durability, Reads, Writes};
 pub use record::Record;
 pub use stats::LookupStats;
 pub use store::{

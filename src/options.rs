@@ -40,6 +40,19 @@ pub enum Reads {
     Pread,
 }
 
+/// How frames are written to the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Writes {
+    /// Through a memory map of blocks that were allocated before, where the file
+    /// system overwrites in place; no system call for each frame.
+    #[default]
+    Map,
+    /// With a write call each. A batch costs hardly more, a single insert about
+    /// twice as much; a failing disk can never raise a signal.
+    Pwrite,
+}
+
 /// Who does the background work: flushes, merges, syncs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -75,6 +88,7 @@ pub(crate) struct Options {
     pub(crate) memory: usize,
     pub(crate) segment_size: u64,
     pub(crate) reads: Reads,
+    pub(crate) writes: Writes,
     pub(crate) driver: Driver,
     pub(crate) env: Env,
 }
@@ -89,6 +103,7 @@ impl Default for Options {
             memory: DEFAULT_MEMORY,
             segment_size: DEFAULT_SEGMENT_SIZE,
             reads: Reads::default(),
+            writes: Writes::default(),
             driver: Driver::default(),
             env: Env::default(),
         }

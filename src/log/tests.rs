@@ -1,8 +1,9 @@
 use super::*;
 use crate::error::{Error, Result};
 use crate::header::StoreId;
-use crate::vfs::{Os, Vfs};
-use std::path::{Path, PathBuf};
+use crate::options::Writes;
+use crate::vfs::Os;
+use std::path::PathBuf;
 
 const STORE: StoreId = StoreId {
     id: [7; 16],
@@ -23,7 +24,7 @@ impl Fixture {
     /// as synced for those behind.
     fn new(frames: u64, synced: u64) -> Fixture {
         let dir = tempfile::tempdir().unwrap();
-        let mut log = LogWriter::create(&Os, dir.path(), STORE, 3, 99, 10).unwrap();
+        let mut log = LogWriter::create(&Os, dir.path(), STORE, 3, 99, 10, Writes::Map).unwrap();
         let mut ends = vec![log.end()];
         for i in 0..frames {
             log.append(Some(i), None, |body| body.insert(key(i).as_bytes()))
@@ -79,7 +80,7 @@ fn frames_come_back_in_order() {
 #[test]
 fn times_positions_and_long_keys_come_back() {
     let dir = tempfile::tempdir().unwrap();
-    let mut log = LogWriter::create(&Os, dir.path(), STORE, 1, 5, 1).unwrap();
+    let mut log = LogWriter::create(&Os, dir.path(), STORE, 1, 5, 1, Writes::Map).unwrap();
     let long = vec![b'x'; 65_535];
     for i in 0..40 {
         let sequence = log
@@ -117,7 +118,7 @@ fn times_positions_and_long_keys_come_back() {
 #[test]
 fn a_reader_goes_on_where_it_stopped() {
     let dir = tempfile::tempdir().unwrap();
-    let mut log = LogWriter::create(&Os, dir.path(), STORE, 1, 5, 1).unwrap();
+    let mut log = LogWriter::create(&Os, dir.path(), STORE, 1, 5, 1, Writes::Map).unwrap();
     let mut reader = LogReader::open(&Os, &dir.path().join(file_name(1)), STORE, 1).unwrap();
     let mut found = 0u64;
     // Past several allocated parts.
@@ -219,7 +220,7 @@ fn frames_of_another_log_and_key_bytes_that_look_like_a_frame_are_not_read() {
     let end = log.ends[5] as usize;
     // The next frame of a log with the same numbers and another id.
     let other = tempfile::tempdir().unwrap();
-    let mut writer = LogWriter::create(&Os, other.path(), STORE, 3, 100, 10).unwrap();
+    let mut writer = LogWriter::create(&Os, other.path(), STORE, 3, 100, 10, Writes::Map).unwrap();
     for i in 0..6 {
         writer
             .append(Some(i), None, |body| body.insert(key(i).as_bytes()))
@@ -265,78 +266,10 @@ fn an_operation_of_a_newer_writer_is_refused_by_name() {
     }
 }
 
-/// A file system that does not map for writing.
-#[derive(Debug)]
-struct Unmapped;
-
-#[derive(Debug)]
-struct UnmappedFile(std::sync::Arc<dyn crate::vfs::File>);
-
-impl crate::vfs::File for UnmappedFile {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
-        self.0.read_at(buf, offset)
-    }
-    fn write_at(&self, buf: &[u8], offset: u64) -> std::io::Result<usize> {
-        self.0.write_at(buf, offset)
-    }
-    fn len(&self) -> std::io::Result<u64> {
-        self.0.len()
-    }
-    fn set_len(&self, len: u64) -> std::io::Result<()> {
-        self.0.set_len(len)
-    }
-    fn sync(&self) -> std::io::Result<()> {
-        self.0.sync()
-    }
-    fn map(&self) -> std::io::Result<Option<Box<dyn crate::vfs::Map>>> {
-        Ok(None)
-    }
-    fn map_write(
-        &self,
-        _: u64,
-        _: usize,
-    ) -> std::io::Result<Option<Box<dyn crate::vfs::WriteMap>>> {
-        Ok(None)
-    }
-}
-
-impl Vfs for Unmapped {
-    fn kind(&self, path: &Path) -> std::io::Result<Option<crate::vfs::Kind>> {
-        Os.kind(path)
-    }
-    fn list(&self, dir: &Path) -> std::io::Result<Vec<String>> {
-        Os.list(dir)
-    }
-    fn create_dir(&self, dir: &Path) -> std::io::Result<()> {
-        Os.create_dir(dir)
-    }
-    fn create(&self, path: &Path) -> std::io::Result<std::sync::Arc<dyn crate::vfs::File>> {
-        Ok(std::sync::Arc::new(UnmappedFile(Os.create(path)?)))
-    }
-    fn open(&self, path: &Path) -> std::io::Result<std::sync::Arc<dyn crate::vfs::File>> {
-        Os.open(path)
-    }
-    fn open_write(&self, path: &Path) -> std::io::Result<std::sync::Arc<dyn crate::vfs::File>> {
-        Os.open_write(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> std::io::Result<()> {
-        Os.rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> std::io::Result<()> {
-        Os.remove(path)
-    }
-    fn sync_dir(&self, dir: &Path) -> std::io::Result<()> {
-        Os.sync_dir(dir)
-    }
-    fn lock(&self, path: &Path) -> std::io::Result<Option<Box<dyn crate::vfs::Lock>>> {
-        Os.lock(path)
-    }
-}
-
 #[test]
 fn without_maps_each_frame_is_written_and_nothing_is_allocated_ahead() {
     let dir = tempfile::tempdir().unwrap();
-    let mut log = LogWriter::create(&Unmapped, dir.path(), STORE, 3, 99, 10).unwrap();
+    let mut log = LogWriter::create(&Os, dir.path(), STORE, 3, 99, 10, Writes::Pwrite).unwrap();
     for i in 0..1000 {
         log.append(Some(i), None, |body| body.insert(key(i).as_bytes()))
             .unwrap();

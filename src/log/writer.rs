@@ -9,6 +9,7 @@
 use super::{ALIGN, BodyWriter, FRAME, checksum, file_name, frame_size, tag};
 use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId};
+use crate::options::Writes;
 use crate::vfs::{File, Vfs, WriteMap, write_all_at};
 use crate::wire::put_field;
 use std::io;
@@ -76,6 +77,7 @@ impl LogWriter {
         number: u64,
         id: u64,
         first_sequence: u64,
+        writes: Writes,
     ) -> Result<LogWriter> {
         let path = dir.join(file_name(number));
         let file = vfs
@@ -101,7 +103,10 @@ impl LogWriter {
             end,
             next_sequence: first_sequence,
             synced: Arc::new(AtomicU64::new(end)),
-            window: Window::Wanted { len: FIRST_WINDOW },
+            window: match writes {
+                Writes::Map => Window::Wanted { len: FIRST_WINDOW },
+                Writes::Pwrite => Window::Unmapped,
+            },
             frame: Vec::new(),
         })
     }

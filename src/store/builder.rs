@@ -4,7 +4,7 @@ use super::{Seen, open};
 use crate::canon::Canon;
 use crate::env::Env;
 use crate::error::Result;
-use crate::options::{Driver, Durability, Options, Reads};
+use crate::options::{Driver, Durability, Options, Reads, Writes};
 use std::path::{Path, PathBuf};
 
 /// Options of a store, given before it is opened.
@@ -84,6 +84,12 @@ impl Builder {
     /// How blocks of segments are read; through a memory map by default.
     pub fn reads(mut self, reads: Reads) -> Builder {
         self.options.reads = reads;
+        self
+    }
+
+    /// How frames are written to the log; through a memory map by default.
+    pub fn writes(mut self, writes: Writes) -> Builder {
+        self.options.writes = writes;
         self
     }
 

@@ -159,6 +159,7 @@ impl Core {
             number,
             u64::from_le_bytes(id),
             first_sequence,
+            self.options.writes,
         );
         let edited = log.and_then(|log| {
             env.vfs
