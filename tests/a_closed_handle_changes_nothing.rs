@@ -23,7 +23,9 @@ fn every_write_answers_closed() {
     let before = listing(&path);
     assert!(is_closed(clone.insert("b")));
     assert!(is_closed(clone.insert_many(&["b"])));
-    assert!(is_closed(clone.apply(clone.batch()).map(|_| ())) || clone.batch().is_empty());
+    let mut batch = clone.batch();
+    batch.insert("b").unwrap();
+    assert!(is_closed(clone.apply(batch)));
     assert!(is_closed(clone.extend(["b"])));
     assert!(is_closed(clone.flush()));
     assert!(is_closed(clone.compact()));

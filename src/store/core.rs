@@ -95,6 +95,8 @@ pub(super) struct RunningMerge {
 pub(super) struct Live {
     pub(super) manifest: Manifest,
     pub(super) closing: bool,
+    /// The store's lock was given back: no file may be touched any more.
+    pub(super) released: bool,
     pub(super) flush: Work,
     pub(super) merge: Work,
     /// Somebody waits for a flush to be tried, whatever happened before.
@@ -124,6 +126,21 @@ impl Core {
         }
     }
 
+    pub(super) fn closed(&self) -> Error {
+        Error::Closed {
+            path: self.dir.clone(),
+        }
+    }
+
+    /// Refuses background work after closing: the store may be another's. Who asks
+    /// holds the right to flush or to merge, which closing waits for.
+    pub(super) fn check_released(&self, writer: &Writer) -> Result<()> {
+        if writer.live().released {
+            return Err(self.closed());
+        }
+        Ok(())
+    }
+
     pub(super) fn hash(&self, key: &[u8]) -> u64 {
         crate::filter::hash(self.seed, key)
     }
@@ -138,6 +155,9 @@ impl Core {
         change: impl FnOnce(&mut Manifest),
     ) -> Result<()> {
         writer.syncer.check()?;
+        if live.released {
+            return Err(self.closed());
+        }
         let mut manifest = live.manifest.clone();
         change(&mut manifest);
         match manifest.save(&*self.options.env.vfs, &self.dir) {

@@ -61,14 +61,14 @@ impl Core {
     }
 
     fn run_flushes(&self, writer: &Writer) {
-        self.run(writer, Core::flush_step, |core, live| {
-            !core.view.load().frozen.is_empty() && (live.flush.error.is_none() || live.flush_wanted)
+        self.run(writer, Core::flush_step, |core| {
+            !core.view.load().frozen.is_empty()
         });
     }
 
     fn run_merges(&self, writer: &Writer) {
-        self.run(writer, Core::merge_step, |core, live| {
-            live.merge.error.is_none() && core.view.load().runs.len() > crate::compact::MAX_RUNS
+        self.run(writer, Core::merge_step, |core| {
+            core.view.load().runs.len() > crate::compact::MAX_RUNS
         });
     }
 
@@ -77,14 +77,14 @@ impl Core {
         &self,
         writer: &Writer,
         step: fn(&Core, &Writer) -> Result<bool>,
-        ready: impl Fn(&Core, &Live) -> bool,
+        ready: impl Fn(&Core) -> bool,
     ) {
         while !writer.live().closing {
             let outcome = step(self, writer);
             let live = writer.live();
             match outcome {
                 Ok(true) => {}
-                Ok(false) => self.wait_until(writer, live, IDLE, |live| ready(self, live)),
+                Ok(false) => self.wait_until(writer, live, IDLE, |_| ready(self)),
                 Err(_) if writer.syncer.check().is_err() => {
                     // Nothing can be done any more but wait for the end.
                     self.wait_until(writer, live, IDLE, |_| false);

@@ -28,6 +28,7 @@ impl Core {
     /// Flushes the oldest frozen memtable; false if there is none.
     pub(super) fn flush_step(&self, writer: &Writer) -> Result<bool> {
         let _turn = lock(&writer.flushing);
+        self.check_released(writer)?;
         let Some(frozen) = self.view.load().frozen.last().cloned() else {
             return Ok(false);
         };
@@ -195,7 +196,7 @@ impl Core {
             if !flush_first && live.merge.error.is_some() {
                 return Ok(());
             }
-            live.flush_wanted = true;
+            live.flush_wanted |= flush_first;
             writer.changed.notify_all();
             // The time bound guards against a wake-up that was missed only.
             drop(

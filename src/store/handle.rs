@@ -53,8 +53,10 @@ impl Handle {
         let Mode::Write(writer) = &self.core.mode else {
             return Ok(());
         };
+        // Held to the end: a second call returns when the store is closed.
+        let mut threads = lock(&self.threads);
         writer.stop();
-        for thread in lock(&self.threads).drain(..) {
+        for thread in threads.drain(..) {
             // A thread that panicked has nothing more to say.
             let _ = thread.join();
         }
@@ -64,7 +66,12 @@ impl Handle {
         } else {
             self.core.settle(writer)
         };
-        // Other clones may live on; the lock must not.
+        // Other clones may live on; the lock must not. Those that are flushing or
+        // merging end their step first, and begin no other.
+        let _turn = lock(&writer.flushing);
+        let mut running = lock(&writer.merging);
+        self.core.abandon_merge(writer, &mut running);
+        writer.live().released = true;
         lock(&writer.lock).take();
         outcome
     }
@@ -74,9 +81,6 @@ impl Core {
     /// Leaves a store that opens without reading a log, or at least one whose logs
     /// are synced and of known length.
     fn settle(&self, writer: &Writer) -> Result<()> {
-        if let Some(running) = lock(&writer.merging).take() {
-            running.merge.abandon();
-        }
         writer.syncer.check()?;
         self.rotate(writer, &mut lock(&writer.commit))?;
         let flushed = (|| {

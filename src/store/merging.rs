@@ -14,6 +14,7 @@ impl Core {
     /// it; false if there is nothing to do.
     pub(super) fn merge_step(&self, writer: &Writer) -> Result<bool> {
         let mut running = lock(&writer.merging);
+        self.check_released(writer)?;
         if running.is_none() {
             writer.syncer.check()?;
             let runs = self.view.load().runs.clone();
@@ -40,6 +41,7 @@ impl Core {
         let mut inputs = Vec::new();
         loop {
             let mut running = lock(&writer.merging);
+            self.check_released(writer)?;
             if inputs.is_empty() {
                 if running.is_none() {
                     writer.syncer.check()?;
@@ -115,17 +117,22 @@ impl Core {
                 Ok(())
             }
             Err(error) => {
-                if let Some(running) = running.take()
-                    && writer.syncer.check().is_ok()
-                {
-                    running.merge.abandon();
-                }
+                self.abandon_merge(writer, running);
                 let mut live = writer.live();
                 live.merge.attempts += 1;
                 live.merge.error = Some(error.clone());
                 writer.changed.notify_all();
                 Err(error)
             }
+        }
+    }
+
+    /// Gives up a merge that is on its way. The inputs stay as they are.
+    pub(super) fn abandon_merge(&self, writer: &Writer, running: &mut Option<RunningMerge>) {
+        if let Some(running) = running.take()
+            && writer.syncer.check().is_ok()
+        {
+            running.merge.abandon();
         }
     }
 

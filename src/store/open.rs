@@ -88,6 +88,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
             live: Mutex::new(Live {
                 manifest,
                 closing: false,
+                released: false,
                 flush: Work::default(),
                 merge: Work::default(),
                 flush_wanted: false,

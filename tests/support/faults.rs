@@ -31,6 +31,8 @@ pub enum Do {
     Fail(i32),
     /// It takes place, and then this error number is answered.
     DoAndFail(i32),
+    /// It succeeds without being done: a sync that costs nothing, say.
+    Skip,
     /// A read or write moves at most this many bytes.
     Short(usize),
 }
@@ -98,6 +100,14 @@ impl Faults {
         self.rule(|_| Do::Pass);
     }
 
+    /// Syncs cost nothing from now on, as on the fastest of disks.
+    pub fn sync_nothing(&self) {
+        self.rule(|event| match event.op {
+            Op::Sync | Op::SyncDir => Do::Skip,
+            _ => Do::Pass,
+        });
+    }
+
     /// Nothing that needs room succeeds from now on.
     pub fn fill_disk(&self) {
         self.rule(|event| match event.op {
@@ -135,13 +145,25 @@ impl Faults {
     }
 
     fn run<T>(&self, op: Op, path: &Path, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.carry_out(self.judge(op, path, 0), run)
+    }
+
+    /// For operations that answer nothing.
+    fn run_unit(&self, op: Op, path: &Path, run: impl FnOnce() -> Result<()>) -> Result<()> {
         match self.judge(op, path, 0) {
+            Do::Skip => Ok(()),
+            other => self.carry_out(other, run),
+        }
+    }
+
+    fn carry_out<T>(&self, what: Do, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        match what {
             Do::Fail(code) => Err(Error::from_raw_os_error(code)),
             Do::DoAndFail(code) => {
                 run()?;
                 Err(Error::from_raw_os_error(code))
             }
-            Do::Pass | Do::Short(_) => run(),
+            Do::Pass | Do::Skip | Do::Short(_) => run(),
         }
     }
 
@@ -177,13 +199,13 @@ impl Vfs for Faults {
         Ok(self.wrap(path, file))
     }
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.run(Op::Rename, to, || Os.rename(from, to))
+        self.run_unit(Op::Rename, to, || Os.rename(from, to))
     }
     fn remove(&self, path: &Path) -> Result<()> {
-        self.run(Op::Remove, path, || Os.remove(path))
+        self.run_unit(Op::Remove, path, || Os.remove(path))
     }
     fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.run(Op::SyncDir, dir, || Os.sync_dir(dir))
+        self.run_unit(Op::SyncDir, dir, || Os.sync_dir(dir))
     }
     fn lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
         Os.lock(path)
@@ -202,7 +224,7 @@ impl File for FaultyFile {
         let most = match self.vfs.judge(Op::Read, &self.path, buf.len()) {
             Do::Fail(code) | Do::DoAndFail(code) => return Err(Error::from_raw_os_error(code)),
             Do::Short(most) => most.min(buf.len()),
-            Do::Pass => buf.len(),
+            Do::Pass | Do::Skip => buf.len(),
         };
         let count = self.inner.read_at(&mut buf[..most], offset)?;
         self.vfs
@@ -220,7 +242,7 @@ impl File for FaultyFile {
                 Err(Error::from_raw_os_error(code))
             }
             Do::Short(most) => self.inner.write_at(&buf[..most.min(buf.len())], offset),
-            Do::Pass => self.inner.write_at(buf, offset),
+            Do::Pass | Do::Skip => self.inner.write_at(buf, offset),
         }
     }
     fn len(&self) -> Result<u64> {
@@ -228,10 +250,10 @@ impl File for FaultyFile {
     }
     fn set_len(&self, len: u64) -> Result<()> {
         self.vfs
-            .run(Op::SetLen, &self.path, || self.inner.set_len(len))
+            .run_unit(Op::SetLen, &self.path, || self.inner.set_len(len))
     }
     fn sync(&self) -> Result<()> {
-        self.vfs.run(Op::Sync, &self.path, || self.inner.sync())
+        self.vfs.run_unit(Op::Sync, &self.path, || self.inner.sync())
     }
     fn map(&self) -> Result<Option<Box<dyn Map>>> {
         self.inner.map()

@@ -226,3 +226,12 @@ pub fn is_poisoned(error: &Error, code: i32) -> bool {
 pub const EIO: i32 = 5;
 pub const ENOSPC: i32 = 28;
 pub const EINTR: i32 = 4;
+
+/// Tells other threads to end when it goes, also by a panic.
+pub struct Done<'a>(pub &'a std::sync::atomic::AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
