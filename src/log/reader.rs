@@ -132,42 +132,49 @@ impl LogReader {
         thorough: bool,
         each: &mut dyn FnMut(Operation<'_>) -> Result<()>,
     ) -> Result<Tail> {
-        let mut looks = 0;
+        // The place that looked damaged, and how often.
+        let mut suspect = (self.offset, 0);
         loop {
             let length = self.file_len()?;
-            if let Some(recorded) = recorded
-                && length < recorded
-            {
+            let least = recorded.unwrap_or(0).max(self.offset);
+            if length < least {
                 return Err(Error::corrupt(
                     &self.path,
                     length,
-                    format!("a log of {recorded} bytes, as the manifest says"),
+                    format!("a log of at least {least} bytes, as was known before"),
                     "the end of the file",
                 ));
             }
             let end = recorded.unwrap_or(length);
-            let Some(reason) = self.read_frames(end, each)? else {
-                if recorded.is_some() && self.offset != end {
-                    return Err(self.damaged("a frame", "nothing, or zeros"));
-                }
-                if !thorough || recorded.is_some() || !self.synced_beyond(end)? {
-                    return Ok(Tail::Clean);
-                }
-                looks += 1;
-                if looks < LOOKS {
-                    continue;
-                }
-                return Err(self.damaged("a frame that was known to be synced", "zeros"));
+            let bad = match self.read_frames(end, each) {
+                // A writer took back room that it had allocated, or an append that
+                // failed: look at the length again.
+                Err(_) if recorded.is_none() && self.file_len()? < end => continue,
+                read => read?,
             };
             if recorded.is_some() {
-                return Err(self.damaged("a frame", &reason));
+                if self.offset == end {
+                    return Ok(Tail::Clean);
+                }
+                let found = bad.as_deref().unwrap_or("nothing, or zeros");
+                return Err(self.damaged("a frame", found));
             }
-            if !self.synced_beyond(end)? {
-                return Ok(Tail::Unfinished { reason });
+            let beyond = |log: &LogReader| match log.synced_beyond(end) {
+                Err(_) if log.file_len()? < end => Ok(false),
+                answer => answer,
+            };
+            if (bad.is_none() && !thorough) || !beyond(self)? {
+                return Ok(bad.map_or(Tail::Clean, |reason| Tail::Unfinished { reason }));
             }
-            looks += 1;
-            if looks >= LOOKS {
-                return Err(self.damaged("a frame that was known to be synced", &reason));
+            if suspect.1 > 0 && suspect.0 != self.offset {
+                // The place was the end, where a writer was at work. All that was
+                // complete before this call has been read.
+                return Ok(Tail::Clean);
+            }
+            suspect = (self.offset, suspect.1 + 1);
+            if suspect.1 == LOOKS {
+                let found = bad.as_deref().unwrap_or("zeros");
+                return Err(self.damaged("a frame that was known to be synced", found));
             }
         }
     }
@@ -179,6 +186,9 @@ impl LogReader {
         end: u64,
         each: &mut dyn FnMut(Operation<'_>) -> Result<()>,
     ) -> Result<Option<String>> {
+        if end < self.offset {
+            return Ok(Some(format!("the log's end at {end}")));
+        }
         let mut want = CHUNK;
         loop {
             let chunk = self.chunk(self.offset, want, end)?;
