@@ -95,7 +95,7 @@ fn a_log_that_is_being_synced_is_not_taken_for_damage() {
     vfs.sync_nothing();
     let seen = small(&path)
         .canon(Canon::raw())
-        .memory(16 << 20)
+        .memory(2 << 20)
         .env(env_on(&vfs))
         .durability(Durability::Manual)
         .open()
@@ -115,7 +115,7 @@ fn a_log_that_is_being_synced_is_not_taken_for_damage() {
         let _done = support::Done(&done);
         (|| {
             let long_lived = Seen::open_read_only(&path)?;
-            for round in 0..200 * long() {
+            for round in 0..60 * long() {
                 let before = acknowledged.load(Ordering::SeqCst);
                 let reader = Seen::open_read_only(&path)?;
                 long_lived.refresh()?;
