@@ -9,7 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use support::faults::{Do, Faults, Maps, Op};
-use support::{EINTR, EIO, ENOSPC, assert_clean, env_on, is_os, is_poisoned, keys, manual, names, place, small, within};
+use support::{
+    EINTR, EIO, ENOSPC, assert_clean, env_on, is_os, is_poisoned, keys, manual, names, place,
+    small, within,
+};
 
 const BOTH: [Maps; 2] = [Maps::System, Maps::Never];
 
@@ -27,14 +30,16 @@ fn no_room_for_the_log_is_an_error_and_nothing_is_recorded() {
             let len = seen.len();
             let position = seen.position();
             vfs.rule(|event| match event.op {
-                Op::Write if event.name.ends_with(".log") => Do::DoAndFail(ENOSPC),
+                Op::Write if event.name.ends_with(".log") => Do::AndFail(ENOSPC),
                 Op::Create => Do::Fail(ENOSPC),
                 _ => Do::Pass,
             });
             let mut batch = seen.batch();
             // Larger than any room that was allocated ahead and not yet used.
             for i in 0..3 {
-                batch.insert(format!("lost/{before}/{i}/{}", "x".repeat(60_000))).unwrap();
+                batch
+                    .insert(format!("lost/{before}/{i}/{}", "x".repeat(60_000)))
+                    .unwrap();
             }
             batch.position(1000 + before);
             let mut failed = 0;
@@ -48,7 +53,11 @@ fn no_room_for_the_log_is_an_error_and_nothing_is_recorded() {
                     Ok(_) => break,
                 }
                 assert_eq!((seen.len(), seen.position()), (len, position));
-                assert!(!seen.contains(format!("lost/{before}/0/{}", "x".repeat(60_000))).unwrap());
+                assert!(
+                    !seen
+                        .contains(format!("lost/{before}/0/{}", "x".repeat(60_000)))
+                        .unwrap()
+                );
             }
             assert!(failed > 0 || maps == Maps::System);
             vfs.heal();
@@ -73,7 +82,15 @@ fn every_single_failure_keeps_the_store_as_it_was() {
     // makes logs, flushes and merges, until none is left to fail.
     let mut tried = 0;
     for maps in BOTH {
-        for (op, code) in [(Op::Create, ENOSPC), (Op::Write, ENOSPC), (Op::Sync, EIO), (Op::Rename, EIO), (Op::SyncDir, EIO), (Op::Open, EIO), (Op::Read, EIO)] {
+        for (op, code) in [
+            (Op::Create, ENOSPC),
+            (Op::Write, ENOSPC),
+            (Op::Sync, EIO),
+            (Op::Rename, EIO),
+            (Op::SyncDir, EIO),
+            (Op::Open, EIO),
+            (Op::Read, EIO),
+        ] {
             for number in 0.. {
                 let (_dir, path) = place();
                 let vfs = Faults::new(maps);
@@ -86,13 +103,15 @@ fn every_single_failure_keeps_the_store_as_it_was() {
                     }
                     was_hit.fetch_add(1, Ordering::SeqCst);
                     match op {
-                        Op::Write => Do::DoAndFail(code),
+                        Op::Write => Do::AndFail(code),
                         _ => Do::Fail(code),
                     }
                 });
                 let acknowledged = run_through(&path, &vfs);
                 vfs.heal();
-                let seen = manual(&path).open().unwrap_or_else(|error| panic!("{op:?} {number}: {error}"));
+                let seen = manual(&path)
+                    .open()
+                    .unwrap_or_else(|error| panic!("{op:?} {number}: {error}"));
                 let found = keys(&seen);
                 for key in &acknowledged {
                     assert!(found.contains(key), "{op:?} {number}: {key:?} is lost");
@@ -126,16 +145,24 @@ fn run_through(path: &std::path::Path, vfs: &Arc<Faults>) -> Vec<Vec<u8>> {
             assert!(!found, "an insert that failed is there");
         }
         let mut batch = seen.batch();
-        let pair = [format!("pair{i:02}a").into_bytes(), format!("pair{i:02}b").into_bytes()];
+        let pair = [
+            format!("pair{i:02}a").into_bytes(),
+            format!("pair{i:02}b").into_bytes(),
+        ];
         for key in &pair {
             batch.insert(key).unwrap();
         }
-        batch.position(u64::from(i) + 1).durability(Durability::Immediate);
+        batch
+            .position(u64::from(i) + 1)
+            .durability(Durability::Immediate);
         if seen.apply(batch).is_ok() {
             acknowledged.extend(pair);
             assert_eq!(seen.durable_position(), Some(u64::from(i) + 1));
         } else if let Ok(found) = seen.get_many(&pair) {
-            assert!(found.iter().all(Option::is_none), "a batch that failed is there");
+            assert!(
+                found.iter().all(Option::is_none),
+                "a batch that failed is there"
+            );
         }
         let _ = seen.flush();
         let _ = seen.step();
@@ -156,7 +183,11 @@ fn run_through(path: &std::path::Path, vfs: &Arc<Faults>) -> Vec<Vec<u8>> {
 fn a_full_disk_stops_writers_at_their_memory_with_its_error() {
     let (_dir, path) = place();
     let vfs = Faults::new(Maps::System);
-    let seen = small(&path).canon(Canon::raw()).env(env_on(&vfs)).open().unwrap();
+    let seen = small(&path)
+        .canon(Canon::raw())
+        .env(env_on(&vfs))
+        .open()
+        .unwrap();
     seen.insert("before").unwrap();
     // Logs find room, segments do not.
     vfs.rule(|event| match event.op {
@@ -164,18 +195,22 @@ fn a_full_disk_stops_writers_at_their_memory_with_its_error() {
         _ => Do::Pass,
     });
     let writer = seen.clone();
-    let count = within(Duration::from_secs(60), "a writer on a full disk", move || {
-        for i in 0.. {
-            match writer.insert(format!("{i:0500}")) {
-                Ok(new) => assert!(new),
-                Err(error) => {
-                    assert!(is_os(&error, ENOSPC), "{error}");
-                    return i;
+    let count = within(
+        Duration::from_secs(60),
+        "a writer on a full disk",
+        move || {
+            for i in 0.. {
+                match writer.insert(format!("{i:0500}")) {
+                    Ok(new) => assert!(new),
+                    Err(error) => {
+                        assert!(is_os(&error, ENOSPC), "{error}");
+                        return i;
+                    }
                 }
             }
-        }
-        unreachable!()
-    });
+            unreachable!()
+        },
+    );
     // Three memtables of 1 MiB, an eighth of which is not for entries.
     assert!((4_000..7_000).contains(&count), "{count}");
     assert!(is_os(&seen.stats().last_error.unwrap(), ENOSPC));
@@ -195,11 +230,15 @@ fn a_full_disk_stops_writers_at_their_memory_with_its_error() {
 
     vfs.heal();
     let writer = seen.clone();
-    within(Duration::from_secs(60), "a writer with room again", move || {
-        for i in 0..5000 {
-            assert!(writer.insert(format!("after/{i:0500}")).unwrap());
-        }
-    });
+    within(
+        Duration::from_secs(60),
+        "a writer with room again",
+        move || {
+            for i in 0..5000 {
+                assert!(writer.insert(format!("after/{i:0500}")).unwrap());
+            }
+        },
+    );
     seen.compact().unwrap();
     assert!(seen.stats().last_error.is_none());
     seen.close().unwrap();
@@ -235,10 +274,12 @@ fn a_merge_without_room_keeps_its_inputs_and_writers_go_on() {
         assert_eq!(keys(&seen), expected);
     }
     // The manifest's temporary file finds no room either.
-    vfs.rule(|event| match event.name.contains("MANIFEST.tmp") && event.op != Op::Remove {
-        true => Do::Fail(ENOSPC),
-        false => Do::Pass,
-    });
+    vfs.rule(
+        |event| match event.name.contains("MANIFEST.tmp") && event.op != Op::Remove {
+            true => Do::Fail(ENOSPC),
+            false => Do::Pass,
+        },
+    );
     assert!(is_os(&seen.compact().unwrap_err(), ENOSPC));
     assert_eq!(names(&path, ".seg"), before);
     vfs.heal();
@@ -269,7 +310,14 @@ fn a_failed_sync_ends_writing_until_the_store_is_reopened() {
         vfs.heal();
         // Absent in this handle, and every write has the first cause.
         assert_eq!(seen.get("failed").unwrap(), None);
-        assert_eq!(seen.get_many(&["failed", "before"]).unwrap().iter().flatten().count(), 1);
+        assert_eq!(
+            seen.get_many(&["failed", "before"])
+                .unwrap()
+                .iter()
+                .flatten()
+                .count(),
+            1
+        );
         assert_eq!((seen.len(), keys(&seen)), (1, vec![b"before".to_vec()]));
         for refused in [
             seen.insert("failed").map(|_| ()),
@@ -284,7 +332,11 @@ fn a_failed_sync_ends_writing_until_the_store_is_reopened() {
         }
         assert!(seen.contains("before").unwrap());
         // It was never tried again.
-        let syncs = vfs.events().iter().filter(|event| event.is(Op::Sync, "")).count();
+        let syncs = vfs
+            .events()
+            .iter()
+            .filter(|event| event.is(Op::Sync, ""))
+            .count();
         assert_eq!(syncs, 1);
         assert!(is_poisoned(&seen.close().unwrap_err(), EIO));
 
@@ -308,13 +360,17 @@ fn a_failed_sync_in_the_background_is_told_to_the_next_writer() {
         .env(env_on(&vfs))
         .open()
         .unwrap();
-    vfs.rule(|event| match event.is(Op::Sync, ".log") && event.bytes == 0 {
-        true => Do::Fail(EIO),
-        false => Do::Pass,
-    });
+    vfs.rule(
+        |event| match event.is(Op::Sync, ".log") && event.bytes == 0 {
+            true => Do::Fail(EIO),
+            false => Do::Pass,
+        },
+    );
     let writer = seen.clone();
     let error = within(Duration::from_secs(20), "the failure", move || {
-        (0..).find_map(|i: u64| writer.insert(format!("{i}")).err()).unwrap()
+        (0..)
+            .find_map(|i: u64| writer.insert(format!("{i}")).err())
+            .unwrap()
     });
     // The first log could not be made, or the sync behind it failed.
     assert!(is_poisoned(&error, EIO) || is_os(&error, EIO), "{error}");
@@ -324,7 +380,11 @@ fn a_failed_sync_in_the_background_is_told_to_the_next_writer() {
 
 #[test]
 fn a_failed_rename_or_directory_sync_keeps_both_old_and_new_files() {
-    for (op, what) in [(Op::Rename, Do::Fail(EIO)), (Op::Rename, Do::DoAndFail(EIO)), (Op::SyncDir, Do::Fail(EIO))] {
+    for (op, what) in [
+        (Op::Rename, Do::Fail(EIO)),
+        (Op::Rename, Do::AndFail(EIO)),
+        (Op::SyncDir, Do::Fail(EIO)),
+    ] {
         for compact in [false, true] {
             let (_dir, path) = place();
             let vfs = Faults::new(Maps::System);
@@ -342,13 +402,25 @@ fn a_failed_rename_or_directory_sync_keeps_both_old_and_new_files() {
                 if event.op == Op::Rename {
                     renamed.fetch_add(1, Ordering::SeqCst);
                 }
-                if event.op == op && renamed.load(Ordering::SeqCst) > 0 { what } else { Do::Pass }
+                if event.op == op && renamed.load(Ordering::SeqCst) > 0 {
+                    what
+                } else {
+                    Do::Pass
+                }
             });
-            let error = if compact { seen.compact() } else { seen.flush() }.unwrap_err();
+            let error = if compact {
+                seen.compact()
+            } else {
+                seen.flush()
+            }
+            .unwrap_err();
             assert!(is_poisoned(&error, EIO), "{error}");
             vfs.heal();
             let after: Vec<String> = [names(&path, ".seg"), names(&path, ".log")].concat();
-            assert!(before.iter().all(|name| after.contains(name)), "{before:?} {after:?}");
+            assert!(
+                before.iter().all(|name| after.contains(name)),
+                "{before:?} {after:?}"
+            );
             assert_eq!(after.len(), before.len() + 1);
             assert!(is_poisoned(&seen.insert("x").unwrap_err(), EIO));
             assert_eq!(keys(&seen).len(), 3);
@@ -369,7 +441,7 @@ fn a_frame_that_can_neither_be_written_nor_cut_back_ends_writing() {
     let seen = manual(&path).env(env_on(&vfs)).open().unwrap();
     seen.insert("before").unwrap();
     vfs.rule(|event| match event.op {
-        Op::Write if event.name.ends_with(".log") => Do::DoAndFail(ENOSPC),
+        Op::Write if event.name.ends_with(".log") => Do::AndFail(ENOSPC),
         Op::SetLen => Do::Fail(EIO),
         _ => Do::Pass,
     });
@@ -397,7 +469,13 @@ fn interrupted_and_short_transfers_are_continued() {
             },
             _ => Do::Pass,
         });
-        let open = || manual(&path).reads(seendb::Reads::Pread).env(env_on(&vfs)).open().unwrap();
+        let open = || {
+            manual(&path)
+                .reads(seendb::Reads::Pread)
+                .env(env_on(&vfs))
+                .open()
+                .unwrap()
+        };
         let seen = open();
         for i in 0..2000 {
             assert!(seen.insert(format!("{i:0100}")).unwrap());
@@ -442,7 +520,9 @@ fn a_read_that_fails_is_an_error_and_no_answer() {
                 assert!(is_os(&failed.unwrap_err(), EIO));
             }
         }
-        let scan = seen.scan("").and_then(|scan| scan.collect::<Result<Vec<_>, Error>>());
+        let scan = seen
+            .scan("")
+            .and_then(|scan| scan.collect::<Result<Vec<_>, Error>>());
         assert!(is_os(&scan.unwrap_err(), EIO));
         assert!(is_os(&seen.compact().unwrap_err(), EIO));
         vfs.heal();
@@ -454,10 +534,15 @@ fn a_read_that_fails_is_an_error_and_no_answer() {
         seen.insert("in the log").unwrap();
         let (_other, copy) = place();
         support::copy_dir(&path, &copy);
-        vfs.rule(|event| match event.is(Op::Read, ".log") && event.bytes > 100 {
-            true => Do::Fail(EIO),
-            false => Do::Pass,
-        });
-        assert!(is_os(&manual(&copy).env(env_on(&vfs)).open().unwrap_err(), EIO));
+        vfs.rule(
+            |event| match event.is(Op::Read, ".log") && event.bytes > 100 {
+                true => Do::Fail(EIO),
+                false => Do::Pass,
+            },
+        );
+        assert!(is_os(
+            &manual(&copy).env(env_on(&vfs)).open().unwrap_err(),
+            EIO
+        ));
     }
 }

@@ -106,7 +106,10 @@ fn at_any_moment_and_every_durability() {
             let urls = urls(end);
             let found = seen.get_many(&urls).unwrap();
             let count = found.iter().flatten().count();
-            assert!(count == 0 || count == urls.len(), "{count} of operation {end}");
+            assert!(
+                count == 0 || count == urls.len(),
+                "{count} of operation {end}"
+            );
             if count == 0 {
                 break;
             }
@@ -119,7 +122,10 @@ fn at_any_moment_and_every_durability() {
         // All that was reported, at most one more, and nothing else: a hole would
         // end the count early, and anything behind it be too many.
         let least = reported.map_or(next, |last| last + 1);
-        assert!(end >= least, "{end} operations of {least} reported, round {round}");
+        assert!(
+            end >= least,
+            "{end} operations of {least} reported, round {round}"
+        );
         assert!(end <= least + 1, "{end} operations, {least} reported");
         assert_eq!(seen.len(), expected);
         assert_eq!(seen.position(), position);

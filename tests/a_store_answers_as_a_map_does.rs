@@ -88,7 +88,11 @@ fn operation() -> impl Strategy<Value = Do> {
 fn key(number: u16) -> Vec<u8> {
     let n = u32::from(number);
     match number % 6 {
-        0 => format!("https://example.com/{}", "a".repeat(number as usize % 90 + 1)).into_bytes(),
+        0 => format!(
+            "https://example.com/{}",
+            "a".repeat(number as usize % 90 + 1)
+        )
+        .into_bytes(),
         1 => vec![0xff; number as usize % 50 + 1],
         2 => [vec![0; number as usize % 20], n.to_le_bytes().to_vec()].concat(),
         3 => n.to_be_bytes().to_vec(),
@@ -145,11 +149,19 @@ impl Pair {
     }
 
     fn open(&mut self, options: &Options) {
-        self.driver = if options.threads { Driver::Threads } else { Driver::Manual };
+        self.driver = if options.threads {
+            Driver::Threads
+        } else {
+            Driver::Manual
+        };
         let mut builder = Seen::builder(&self.path)
             .memory([1 << 20, 3 << 20, 64 << 20][options.memory as usize])
             .segment_size([64 << 10, 300 << 10, 1 << 30][options.segment_size as usize])
-            .reads(if options.pread { Reads::Pread } else { Reads::Map })
+            .reads(if options.pread {
+                Reads::Pread
+            } else {
+                Reads::Map
+            })
             .durability(match options.durability {
                 0 => Durability::Manual,
                 1 => Durability::Interval(Duration::from_millis(5)),
@@ -205,7 +217,12 @@ impl Pair {
                 let expected = self.insert(&keys, now);
                 assert_eq!(self.seen().insert_many(&keys).unwrap(), expected);
             }
-            Do::Apply { keys, time, position, immediate } => {
+            Do::Apply {
+                keys,
+                time,
+                position,
+                immediate,
+            } => {
                 self.apply(&keys, time, position, immediate);
             }
             Do::Get(number) => {
@@ -298,7 +315,8 @@ impl Pair {
             batch.durability(Durability::Immediate);
         }
         let given = position.map(|step| {
-            self.position.map_or(7, |last| last.saturating_add_signed(step.into()))
+            self.position
+                .map_or(7, |last| last.saturating_add_signed(step.into()))
         });
         if let Some(given) = given {
             batch.position(given);
@@ -307,7 +325,9 @@ impl Pair {
         match (given, self.position) {
             (Some(given), Some(last)) if given <= last => {
                 let stale = outcome.unwrap_err();
-                assert!(matches!(stale, Error::StalePosition { given: g, last: l } if g == given && l == last));
+                assert!(
+                    matches!(stale, Error::StalePosition { given: g, last: l } if g == given && l == last)
+                );
             }
             _ => {
                 let expected = self.insert(&keys, time.map_or(self.now, u64::from));
@@ -332,7 +352,12 @@ impl Pair {
             .unwrap()
             .map(|entry| entry.map(|(key, record)| (key, millis(record))).unwrap())
             .collect();
-        assert!(found == expected, "{prefix:?}: {} of {}", found.len(), expected.len());
+        assert!(
+            found == expected,
+            "{prefix:?}: {} of {}",
+            found.len(),
+            expected.len()
+        );
     }
 
     fn check_all(&self, seen: &Seen) {
@@ -385,6 +410,9 @@ fn whatever_happens_in_between() {
             Ok(())
         })
         .unwrap();
-    println!("{tried} sequences of {} operations; in their last stretches {} flushes, {} merges", done[0], done[1], done[2]);
+    println!(
+        "{tried} sequences of {} operations; in their last stretches {} flushes, {} merges",
+        done[0], done[1], done[2]
+    );
     assert!(tried >= 5, "only {tried} sequences in {limit:?}");
 }

@@ -42,7 +42,11 @@ fn stress(durability: Durability, threads: u64, count: u64) {
                 start.wait();
                 let mut at = 0;
                 while at < order.len() {
-                    let size = if random.below(2) == 0 { 1 } else { random.below(300) as usize + 1 };
+                    let size = if random.below(2) == 0 {
+                        1
+                    } else {
+                        random.below(300) as usize + 1
+                    };
                     let some = &order[at..(at + size).min(order.len())];
                     at += some.len();
                     let urls: Vec<String> = some.iter().map(|&i| url(i)).collect();
@@ -67,7 +71,10 @@ fn stress(durability: Durability, threads: u64, count: u64) {
         assert_eq!(times.load(Ordering::SeqCst), 1, "URL {i}");
     }
     let stats = seen.stats();
-    println!("{threads} threads, {count} URLs, {durability:?}: {} flushes, {} merges", stats.flushes, stats.merges);
+    println!(
+        "{threads} threads, {count} URLs, {durability:?}: {} flushes, {} merges",
+        stats.flushes, stats.merges
+    );
     assert!(stats.flushes > 3);
     assert_eq!(seen.len(), count);
     seen.close().unwrap();
@@ -81,7 +88,11 @@ fn stress(durability: Durability, threads: u64, count: u64) {
 
 #[test]
 fn with_rotations_flushes_and_merges_behind() {
-    stress(Durability::Interval(Duration::from_millis(20)), 4, 100_000 * long());
+    stress(
+        Durability::Interval(Duration::from_millis(20)),
+        4,
+        100_000 * long(),
+    );
     stress(Durability::Manual, 8, 40_000 * long());
 }
 
@@ -104,7 +115,8 @@ fn in_a_race_for_the_same_url() {
                     let mut wins = 0;
                     for round in 0..rounds {
                         barrier.wait();
-                        wins += u64::from(seen.insert(format!("https://a.example/{round}")).unwrap());
+                        wins +=
+                            u64::from(seen.insert(format!("https://a.example/{round}")).unwrap());
                     }
                     wins
                 })

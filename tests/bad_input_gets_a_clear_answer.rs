@@ -1,5 +1,10 @@
 //! Each kind of bad input has its own error, and changes nothing.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
 
 mod support;
 
@@ -14,12 +19,22 @@ fn an_url_that_can_be_no_key() {
     let seen = Seen::open(&path).unwrap();
     let long = format!("https://example.com/{}", "a".repeat(65_536 - 20));
     let reason = |url: &str| match seen.insert(url).unwrap_err() {
-        Error::InvalidUrl { reason, index: None } => reason,
+        Error::InvalidUrl {
+            reason,
+            index: None,
+        } => reason,
         other => panic!("{url}: {other}"),
     };
     assert_eq!(reason(""), InvalidUrl::Empty);
     assert_eq!(reason(&long), InvalidUrl::TooLong { length: 65_536 });
-    for relative in ["/a/path", "example.com", "//example.com/", "no URL", "http://", "   "] {
+    for relative in [
+        "/a/path",
+        "example.com",
+        "//example.com/",
+        "no URL",
+        "http://",
+        "   ",
+    ] {
         assert!(matches!(reason(relative), InvalidUrl::Unparsable(text) if !text.is_empty()));
     }
     for url in ["", "no URL", &long] {
@@ -35,7 +50,11 @@ fn a_second_writer() {
     let (_dir, path) = place();
     let seen = Seen::open(&path).unwrap();
     for _ in 0..2 {
-        for result in [Seen::open(&path), Seen::builder(&path).create(), manual(&path).open()] {
+        for result in [
+            Seen::open(&path),
+            Seen::builder(&path).create(),
+            manual(&path).open(),
+        ] {
             assert!(matches!(result.unwrap_err(), Error::Locked { path: p } if p == path));
         }
     }
@@ -65,10 +84,19 @@ fn child_that_holds_the_lock() {
 #[test]
 fn a_writer_in_another_process_and_one_that_was_killed() {
     let (_dir, path) = place();
-    let (mut process, mut lines) = child::start("child_that_holds_the_lock", path.to_str().unwrap());
+    let (mut process, mut lines) =
+        child::start("child_that_holds_the_lock", path.to_str().unwrap());
     assert_eq!(child::next_line(&mut lines).as_deref(), Some("open"));
-    assert!(matches!(Seen::open(&path).unwrap_err(), Error::Locked { .. }));
-    assert!(Seen::open_read_only(&path).unwrap().contains("https://example.com/").unwrap());
+    assert!(matches!(
+        Seen::open(&path).unwrap_err(),
+        Error::Locked { .. }
+    ));
+    assert!(
+        Seen::open_read_only(&path)
+            .unwrap()
+            .contains("https://example.com/")
+            .unwrap()
+    );
     process.kill().unwrap();
     process.wait().unwrap();
     let seen = Seen::open(&path).unwrap();
@@ -89,17 +117,28 @@ fn refused(path: &Path, is_right: impl Fn(&Error) -> bool) {
 #[test]
 fn a_path_that_is_no_store() {
     let dir = tempfile::tempdir().unwrap();
-    let not_a_store = |error: &Error| matches!(error, Error::NotAStore { found, .. } if !found.is_empty());
+    let not_a_store =
+        |error: &Error| matches!(error, Error::NotAStore { found, .. } if !found.is_empty());
 
     let file = dir.path().join("file");
     std::fs::write(&file, "text").unwrap();
     refused(&file, not_a_store);
     assert!(not_a_store(&Seen::open_read_only(&file).unwrap_err()));
-    assert!(not_a_store(&seendb::verify(&file, &mut |_| {}).unwrap_err()));
+    assert!(not_a_store(
+        &seendb::verify(&file, &mut |_| {}).unwrap_err()
+    ));
     assert_eq!(std::fs::read(&file).unwrap(), b"text");
 
-    for name in ["photo.jpg", "12.log", "000001.logx", "abcdef.seg", "subdirectory/"] {
-        let other = dir.path().join(format!("directory with {}", name.replace('/', "")));
+    for name in [
+        "photo.jpg",
+        "12.log",
+        "000001.logx",
+        "abcdef.seg",
+        "subdirectory/",
+    ] {
+        let other = dir
+            .path()
+            .join(format!("directory with {}", name.replace('/', "")));
         std::fs::create_dir(&other).unwrap();
         match name.strip_suffix('/') {
             Some(name) => std::fs::create_dir(other.join(name)).unwrap(),
@@ -112,7 +151,10 @@ fn a_path_that_is_no_store() {
     }
 
     // Below a file nothing can be.
-    assert!(matches!(Seen::open(file.join("store")), Err(Error::Io { .. })));
+    assert!(matches!(
+        Seen::open(file.join("store")),
+        Err(Error::Io { .. })
+    ));
     // Nothing there: not for reading.
     let nothing = dir.path().join("nothing/below");
     for error in [
@@ -123,11 +165,20 @@ fn a_path_that_is_no_store() {
     }
     assert!(!nothing.exists() && !dir.path().join("nothing").exists());
     // For writing it is made, with its parents.
-    Seen::open(&nothing).unwrap().insert("https://example.com/").unwrap();
-    assert!(matches!(Seen::builder(&nothing).create(), Err(Error::AlreadyExists { .. })));
+    Seen::open(&nothing)
+        .unwrap()
+        .insert("https://example.com/")
+        .unwrap();
+    assert!(matches!(
+        Seen::builder(&nothing).create(),
+        Err(Error::AlreadyExists { .. })
+    ));
     let empty = dir.path().join("empty");
     std::fs::create_dir(&empty).unwrap();
-    assert!(matches!(Seen::open_read_only(&empty), Err(Error::NoSuchStore { .. })));
+    assert!(matches!(
+        Seen::open_read_only(&empty),
+        Err(Error::NoSuchStore { .. })
+    ));
     assert!(listing(&empty).is_empty());
     Seen::builder(&empty).create().unwrap();
 }
@@ -141,7 +192,10 @@ fn a_creation_that_was_cut_short_is_finished() {
             for name in left {
                 std::fs::write(path.join(name), bytes).unwrap();
             }
-            assert!(matches!(Seen::open_read_only(&path), Err(Error::NoSuchStore { .. })));
+            assert!(matches!(
+                Seen::open_read_only(&path),
+                Err(Error::NoSuchStore { .. })
+            ));
             let seen = Seen::builder(&path).create().unwrap();
             seen.insert("https://example.com/").unwrap();
             seen.close().unwrap();
@@ -165,10 +219,14 @@ fn a_store_that_lost_its_manifest_is_never_created_anew() {
         std::fs::rename(copy.join("MANIFEST"), copy.join("MANIFEST.tmp")).unwrap();
         for _ in 0..2 {
             let before = listing(&copy);
-            refused(&copy, |error| {
-                matches!(error, Error::Corrupt(corrupt) if corrupt.path == copy.join("MANIFEST"))
-            });
-            assert!(matches!(Seen::open_read_only(&copy), Err(Error::Corrupt(_))));
+            refused(
+                &copy,
+                |error| matches!(error, Error::Corrupt(corrupt) if corrupt.path == copy.join("MANIFEST")),
+            );
+            assert!(matches!(
+                Seen::open_read_only(&copy),
+                Err(Error::Corrupt(_))
+            ));
             assert_eq!(listing(&copy), before);
             std::fs::remove_file(copy.join("MANIFEST.tmp")).ok();
         }
@@ -178,9 +236,18 @@ fn a_store_that_lost_its_manifest_is_never_created_anew() {
 #[test]
 fn another_policy_or_option_than_the_stores() {
     let (_dir, path) = place();
-    drop(Seen::builder(&path).canon(Canon::raw()).stamps(false).create().unwrap());
+    drop(
+        Seen::builder(&path)
+            .canon(Canon::raw())
+            .stamps(false)
+            .create()
+            .unwrap(),
+    );
     let before = listing(&path);
-    let error = Seen::builder(&path).canon(Canon::standard()).open().unwrap_err();
+    let error = Seen::builder(&path)
+        .canon(Canon::standard())
+        .open()
+        .unwrap_err();
     match &error {
         Error::PolicyMismatch { store, asked, .. } => {
             assert_eq!((store.as_str(), asked.as_str()), ("raw/1", "standard/1"));
@@ -192,10 +259,19 @@ fn another_policy_or_option_than_the_stores() {
         Seen::builder(&path).stamps(true).open(),
         Seen::builder(&path).stamps(true).open_read_only(),
     ] {
-        assert!(matches!(result.unwrap_err(), Error::OptionMismatch { option: "stamps", .. }));
+        assert!(matches!(
+            result.unwrap_err(),
+            Error::OptionMismatch {
+                option: "stamps",
+                ..
+            }
+        ));
     }
     assert!(matches!(
-        Seen::builder(&path).canon(Canon::standard()).open_read_only().unwrap_err(),
+        Seen::builder(&path)
+            .canon(Canon::standard())
+            .open_read_only()
+            .unwrap_err(),
         Error::PolicyMismatch { .. }
     ));
     assert_eq!(listing(&path), before);
@@ -212,20 +288,37 @@ fn options_that_cannot_work() {
     let builder = || Seen::builder(&path);
     for (name, builder) in [
         ("false_positive_rate", builder().false_positive_rate(0.0)),
-        ("false_positive_rate", builder().false_positive_rate(f64::NAN)),
+        (
+            "false_positive_rate",
+            builder().false_positive_rate(f64::NAN),
+        ),
         ("false_positive_rate", builder().false_positive_rate(0.6)),
         ("memory", builder().memory(0)),
         ("memory", builder().memory(usize::MAX)),
         ("segment_size", builder().segment_size(1)),
-        ("durability", builder().durability(Durability::Interval(Duration::ZERO))),
+        (
+            "durability",
+            builder().durability(Durability::Interval(Duration::ZERO)),
+        ),
     ] {
-        for result in [builder.clone().open(), builder.clone().create(), builder.open_read_only()] {
-            assert!(matches!(result.unwrap_err(), Error::InvalidOption { option, .. } if option == name));
+        for result in [
+            builder.clone().open(),
+            builder.clone().create(),
+            builder.open_read_only(),
+        ] {
+            assert!(
+                matches!(result.unwrap_err(), Error::InvalidOption { option, .. } if option == name)
+            );
         }
     }
     assert!(!path.exists());
     // An interval without an end is none of them.
-    drop(builder().durability(Durability::Interval(Duration::MAX)).open().unwrap());
+    drop(
+        builder()
+            .durability(Durability::Interval(Duration::MAX))
+            .open()
+            .unwrap(),
+    );
 }
 
 /// Puts a checksum that fits behind the header that `bytes` are.
@@ -255,10 +348,18 @@ fn a_newer_format_or_a_field_that_must_be_understood() {
     for (bytes, names) in [(newer, "9"), (field, "77")] {
         std::fs::write(&manifest, sealed(bytes)).unwrap();
         let before = listing(&path);
-        let errors = [Seen::open(&path).unwrap_err(), Seen::open_read_only(&path).unwrap_err()];
+        let errors = [
+            Seen::open(&path).unwrap_err(),
+            Seen::open_read_only(&path).unwrap_err(),
+        ];
         for error in errors {
             match &error {
-                Error::UnsupportedFormat { path, found, supported, .. } => {
+                Error::UnsupportedFormat {
+                    path,
+                    found,
+                    supported,
+                    ..
+                } => {
                     assert_eq!(*path, manifest);
                     assert!(found.contains(names) && !supported.is_empty(), "{error}");
                 }
@@ -268,7 +369,12 @@ fn a_newer_format_or_a_field_that_must_be_understood() {
         assert_eq!(listing(&path), before);
     }
     std::fs::write(&manifest, sealed(optional)).unwrap();
-    assert!(Seen::open(&path).unwrap().insert("https://example.com/").unwrap());
+    assert!(
+        Seen::open(&path)
+            .unwrap()
+            .insert("https://example.com/")
+            .unwrap()
+    );
 }
 
 #[test]
@@ -277,7 +383,13 @@ fn files_of_others_are_left_alone_and_reported() {
     let seen = manual(&path).open().unwrap();
     seen.insert("a").unwrap();
     seen.close().unwrap();
-    let foreign = ["12.seg", "notes.txt", "000001.seg.bak", "abcdef.log", "000007.tmp"];
+    let foreign = [
+        "12.seg",
+        "notes.txt",
+        "000001.seg.bak",
+        "abcdef.log",
+        "000007.tmp",
+    ];
     for name in foreign {
         std::fs::write(path.join(name), "foreign").unwrap();
     }

@@ -1,6 +1,11 @@
 //! Every byte of every file of a small store is damaged in turn: an answer is
 //! right, or it is an error that names the file; never a panic, never "not seen".
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods, reason = "a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test"
+)]
 
 mod support;
 
@@ -10,7 +15,9 @@ use support::{Seeded, copy_dir, long, manual, names, place};
 
 /// URLs of a store with two runs, one of two segments.
 fn urls() -> Vec<String> {
-    (0..60u32).map(|i| format!("https://host{}.example/{i:03}", i % 7)).collect()
+    (0..60u32)
+        .map(|i| format!("https://host{}.example/{i:03}", i % 7))
+        .collect()
 }
 
 /// A closed store, small enough to damage everywhere.
@@ -37,9 +44,9 @@ fn names_a_file(error: &Error, dir: &Path) -> bool {
             assert!(!corrupt.expected.is_empty() && !corrupt.remedy.is_empty());
             corrupt.path.starts_with(dir)
         }
-        Error::UnsupportedFormat { path, .. } | Error::NoSuchStore { path } | Error::Io { path, .. } => {
-            path.starts_with(dir)
-        }
+        Error::UnsupportedFormat { path, .. }
+        | Error::NoSuchStore { path }
+        | Error::Io { path, .. } => path.starts_with(dir),
         _ => false,
     }
 }
@@ -52,7 +59,11 @@ fn ask(dir: &Path, writing: bool, reads: Reads, what: &str) -> bool {
         true
     };
     let builder = manual(dir).reads(reads);
-    let seen = match if writing { builder.open() } else { builder.open_read_only() } {
+    let seen = match if writing {
+        builder.open()
+    } else {
+        builder.open_read_only()
+    } {
         Ok(seen) => seen,
         Err(error) => return fine(&error),
     };
@@ -73,7 +84,10 @@ fn ask(dir: &Path, writing: bool, reads: Reads, what: &str) -> bool {
         Ok(records) => assert!(records.iter().all(Option::is_some), "{what}"),
         Err(error) => failed |= fine(&error),
     }
-    match seen.scan("").and_then(Iterator::collect::<Result<Vec<_>, _>>) {
+    match seen
+        .scan("")
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+    {
         Ok(all) => assert_eq!(all.len(), urls.len(), "{what}"),
         Err(error) => failed |= fine(&error),
     }
@@ -123,7 +137,11 @@ fn by_flipping_any_byte_of_a_closed_store() {
             };
             std::fs::write(&place, &bytes).unwrap();
             let what = format!("byte {at} of {file}");
-            let reads = if at % 2 == 0 { Reads::Map } else { Reads::Pread };
+            let reads = if at % 2 == 0 {
+                Reads::Map
+            } else {
+                Reads::Pread
+            };
             assert!(ask(&path, false, reads, &what), "{what} was not noticed");
             assert!(verify_finds(&path, &file), "{what} was not found by verify");
             if at % 16 == 0 {
@@ -151,7 +169,10 @@ fn by_cutting_emptying_zeroing_or_lengthening_any_file() {
             .map(|len| (format!("{file} cut at {len}"), whole[..len].to_vec()))
             .collect();
         damaged.push((format!("{file} of zeros"), vec![0; whole.len()]));
-        damaged.push((format!("{file} with zeros at the end"), [&whole[..], &[0; 4096]].concat()));
+        damaged.push((
+            format!("{file} with zeros at the end"),
+            [&whole[..], &[0; 4096]].concat(),
+        ));
         for from in (0..whole.len()).step_by(97) {
             let mut bytes = whole.clone();
             let to = (from + 512).min(bytes.len());
@@ -160,9 +181,15 @@ fn by_cutting_emptying_zeroing_or_lengthening_any_file() {
         }
         for (what, bytes) in damaged {
             std::fs::write(&place, &bytes).unwrap();
-            assert!(ask(&path, false, Reads::Map, &what), "{what} was not noticed");
+            assert!(
+                ask(&path, false, Reads::Map, &what),
+                "{what} was not noticed"
+            );
             assert!(verify_finds(&path, &file), "{what} was not found by verify");
-            assert!(ask(&path, true, Reads::Pread, &what), "{what} was not noticed");
+            assert!(
+                ask(&path, true, Reads::Pread, &what),
+                "{what} was not noticed"
+            );
             assert_eq!(std::fs::read(&place).unwrap(), bytes, "{what} was changed");
         }
         std::fs::write(&place, &whole).unwrap();
@@ -190,8 +217,18 @@ fn by_removing_or_exchanging_files() {
         std::fs::write(&place, &whole).unwrap();
 
         std::fs::copy(other.join(&file), &place).unwrap();
-        assert!(ask(&path, false, Reads::Map, &format!("{file} of another store")));
-        assert!(ask(&path, true, Reads::Map, &format!("{file} of another store")));
+        assert!(ask(
+            &path,
+            false,
+            Reads::Map,
+            &format!("{file} of another store")
+        ));
+        assert!(ask(
+            &path,
+            true,
+            Reads::Map,
+            &format!("{file} of another store")
+        ));
         std::fs::write(&place, &whole).unwrap();
     }
     let (a, b) = (path.join(&segments[0]), path.join(&segments[1]));
@@ -240,7 +277,14 @@ fn by_flipping_bytes_of_a_log_of_a_killed_writer() {
     let size = {
         // The real size of a frame: all are alike.
         let total = used.next_multiple_of(8);
-        (0..total).find(|&s| s > 0 && s % 8 == 0 && (total - s * COUNT as usize) < 100 && (total - s * COUNT as usize) >= 76).unwrap()
+        (0..total)
+            .find(|&s| {
+                s > 0
+                    && s % 8 == 0
+                    && (total - s * COUNT as usize) < 100
+                    && (total - s * COUNT as usize) >= 76
+            })
+            .unwrap()
     };
     let _ = frame;
     let head = used.next_multiple_of(8) - size * COUNT as usize;

@@ -19,7 +19,11 @@ fn is_log_sync(event: &Event) -> bool {
 /// A store whose log cannot be synced while the gate is shut. One entry is in.
 fn open(path: &Path, durability: Durability) -> (Seen, Arc<Gate>, Arc<AtomicU64>) {
     let vfs = Faults::new(Maps::System);
-    let seen = manual(path).durability(durability).env(env_on(&vfs)).open().unwrap();
+    let seen = manual(path)
+        .durability(durability)
+        .env(env_on(&vfs))
+        .open()
+        .unwrap();
     seen.insert("first").unwrap();
     let gate = Arc::new(Gate::default());
     let syncs = Arc::new(AtomicU64::new(0));
@@ -128,7 +132,11 @@ fn every_answer_comes_after_a_sync_of_its_own() {
 fn concurrent_callers_share_syncs() {
     let (_dir, path) = place();
     let vfs = Faults::new(Maps::System);
-    let seen = manual(&path).durability(Durability::Immediate).env(env_on(&vfs)).open().unwrap();
+    let seen = manual(&path)
+        .durability(Durability::Immediate)
+        .env(env_on(&vfs))
+        .open()
+        .unwrap();
     let syncs = Arc::new(AtomicU64::new(0));
     let count = syncs.clone();
     vfs.rule(move |event| {
