@@ -99,7 +99,11 @@ fn every_single_failure_keeps_the_store_as_it_was() {
                 let was_hit = hit.clone();
                 vfs.rule(move |event| {
                     if event.op != op || count.fetch_add(1, Ordering::SeqCst) != number {
-                        return Do::Pass;
+                        // Real syncs would only make this slow.
+                        return match event.op {
+                            Op::Sync | Op::SyncDir => Do::Skip,
+                            _ => Do::Pass,
+                        };
                     }
                     was_hit.fetch_add(1, Ordering::SeqCst);
                     match op {
@@ -108,10 +112,8 @@ fn every_single_failure_keeps_the_store_as_it_was() {
                     }
                 });
                 let acknowledged = run_through(&path, &vfs);
-                vfs.heal();
-                let seen = manual(&path)
-                    .open()
-                    .unwrap_or_else(|error| panic!("{op:?} {number}: {error}"));
+                vfs.sync_nothing();
+                let seen = manual(&path).env(env_on(&vfs)).open().unwrap_or_else(|error| panic!("{op:?} {number}: {error}"));
                 let found = keys(&seen);
                 for key in &acknowledged {
                     assert!(found.contains(key), "{op:?} {number}: {key:?} is lost");
@@ -137,7 +139,7 @@ fn run_through(path: &std::path::Path, vfs: &Arc<Faults>) -> Vec<Vec<u8>> {
     let Ok(seen) = manual(path).env(env_on(vfs)).open() else {
         return acknowledged;
     };
-    for i in 0..11u32 {
+    for i in 0..6u32 {
         let key = format!("key{i:02}").into_bytes();
         if seen.insert(&key).is_ok_and(|new| new) {
             acknowledged.push(key);
