@@ -113,7 +113,10 @@ fn every_single_failure_keeps_the_store_as_it_was() {
                 });
                 let acknowledged = run_through(&path, &vfs);
                 vfs.sync_nothing();
-                let seen = manual(&path).env(env_on(&vfs)).open().unwrap_or_else(|error| panic!("{op:?} {number}: {error}"));
+                let seen = manual(&path)
+                    .env(env_on(&vfs))
+                    .open()
+                    .unwrap_or_else(|error| panic!("{op:?} {number}: {error}"));
                 let found = keys(&seen);
                 for key in &acknowledged {
                     assert!(found.contains(key), "{op:?} {number}: {key:?} is lost");
@@ -384,7 +387,7 @@ fn a_failed_sync_in_the_background_is_told_to_the_next_writer() {
 fn a_failed_rename_or_directory_sync_keeps_both_old_and_new_files() {
     for (op, what) in [
         (Op::Rename, Do::Fail(EIO)),
-        (Op::Rename, Do::AndFail(EIO)),
+        (Op::Rename, Do::DoAndFail(EIO)),
         (Op::SyncDir, Do::Fail(EIO)),
     ] {
         for compact in [false, true] {
@@ -547,4 +550,56 @@ fn a_read_that_fails_is_an_error_and_no_answer() {
             EIO
         ));
     }
+}
+
+/// Who flushes again and again on a full disk takes no more memory each time.
+#[test]
+fn flushes_without_room_pile_up_no_memtables() {
+    let (_dir, path) = place();
+    let vfs = Faults::new(Maps::System);
+    let seen = manual(&path).env(env_on(&vfs)).open().unwrap();
+    vfs.rule(|event| match event.is(Op::Create, ".seg") {
+        true => Do::Fail(ENOSPC),
+        false => Do::Pass,
+    });
+    for i in 0..20 {
+        assert!(seen.insert(format!("{i}")).unwrap());
+        assert!(is_os(&seen.flush().unwrap_err(), ENOSPC));
+        assert!(
+            seen.stats().memtables <= 3,
+            "{} memtables",
+            seen.stats().memtables
+        );
+    }
+    vfs.heal();
+    seen.flush().unwrap();
+    assert_eq!(seen.stats().memtable_entries, 0);
+    assert_eq!(keys(&seen).len(), 20);
+}
+
+/// After a caller's flush failed, the store's own thread goes on trying.
+#[test]
+fn a_flush_that_failed_is_tried_again_by_itself() {
+    let (_dir, path) = place();
+    let vfs = Faults::new(Maps::System);
+    let seen = small(&path)
+        .canon(Canon::raw())
+        .env(env_on(&vfs))
+        .open()
+        .unwrap();
+    vfs.rule(|event| match event.is(Op::Create, ".seg") {
+        true => Do::Fail(ENOSPC),
+        false => Do::Pass,
+    });
+    seen.insert("a").unwrap();
+    // The caller's attempt comes first, or the thread's.
+    let _ = seen.flush();
+    vfs.heal();
+    let waiting = seen.clone();
+    within(Duration::from_secs(20), "a flush", move || {
+        while waiting.stats().memtables > 1 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    });
+    assert_eq!(seen.stats().runs, 1);
 }

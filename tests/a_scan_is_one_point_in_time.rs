@@ -21,9 +21,11 @@ fn it_has_a_prefix_of_the_operations_and_whole_batches() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut next = 0u64;
-            while !done.load(Ordering::SeqCst) {
+            let _done = Done(&done);
+            while next < 30_000 * long() {
                 // Keys that spread over the whole range, in batches of three.
-                let key = |n: u64| format!("{:016x}{n:0180}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                let key =
+                    |n: u64| format!("{:016x}{n:0180}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
                 let batch: Vec<String> = (next..next + 3).map(key).collect();
                 begun.store(next + 3, Ordering::SeqCst);
                 assert!(seen.insert_many(&batch).unwrap().iter().all(|&new| new));
@@ -31,9 +33,6 @@ fn it_has_a_prefix_of_the_operations_and_whole_batches() {
                 acknowledged.store(next, Ordering::SeqCst);
                 if next.is_multiple_of(3000) {
                     seen.flush().unwrap();
-                }
-                if next > 60_000 * long() {
-                    return;
                 }
             }
         });
@@ -43,10 +42,11 @@ fn it_has_a_prefix_of_the_operations_and_whole_batches() {
                 reader.refresh().unwrap();
             }
         });
-        let _done = Done(&done);
-        let rounds = 25 * long();
+        let mut rounds = 0;
         let mut largest = 0;
-        for round in 0..rounds {
+        while !done.load(Ordering::SeqCst) {
+            let round = rounds;
+            rounds += 1;
             let least = acknowledged.load(Ordering::SeqCst);
             let handle = if round % 3 == 2 { &reader } else { &seen };
             let found = keys(handle);
@@ -65,6 +65,7 @@ fn it_has_a_prefix_of_the_operations_and_whole_batches() {
             }
             largest = largest.max(count);
         }
+        assert!(rounds >= 10 && largest > 1000);
         println!("{rounds} scans of up to {largest} entries");
     });
 }
@@ -106,7 +107,11 @@ fn prefixes_of_every_kind() {
         }
         for prefix in prefixes {
             let found: Vec<_> = seen.scan(&prefix).unwrap().map(|e| e.unwrap().0).collect();
-            let expected: Vec<_> = known.iter().filter(|key| key.starts_with(&prefix)).cloned().collect();
+            let expected: Vec<_> = known
+                .iter()
+                .filter(|key| key.starts_with(&prefix))
+                .cloned()
+                .collect();
             assert_eq!(found, expected, "stage {stage}, {prefix:?}");
         }
         if stage < 2 {

@@ -12,9 +12,15 @@ fn key(i: u64) -> String {
 
 fn check(work: &LookupStats, lookups: u64, hits: u64) {
     assert_eq!((work.lookups, work.hits), (lookups, hits));
-    assert_eq!(work.runs_considered, work.key_range_skips + work.filter_skips + work.blocks_read);
+    assert_eq!(
+        work.runs_considered,
+        work.key_range_skips + work.filter_skips + work.blocks_read
+    );
     // A block that was read had the key, or was read in vain.
-    assert_eq!(work.blocks_read, work.hits - work.memtable_hits + work.false_positives);
+    assert_eq!(
+        work.blocks_read,
+        work.hits - work.memtable_hits + work.false_positives
+    );
     assert_eq!(work.blocks_read == 0, work.bytes_read == 0);
 }
 
@@ -46,12 +52,20 @@ fn over_many_lookups() {
     let random = Seeded::new(1);
     let present: Vec<String> = (0..5000).map(|_| key(random.below(per_run * 6))).collect();
     let absent: Vec<String> = (0..5000).map(|i| key(2_000_000 + i)).collect();
-    let single = during(&seen, || present.iter().for_each(|key| assert!(seen.contains(key).unwrap())));
+    let single = during(&seen, || {
+        present
+            .iter()
+            .for_each(|key| assert!(seen.contains(key).unwrap()))
+    });
     check(&single, 5000, 5000);
     assert_eq!(single.memtable_hits, 0);
-    let many = during(&seen, || assert!(seen.get_many(&present).unwrap().iter().all(Option::is_some)));
+    let many = during(&seen, || {
+        assert!(seen.get_many(&present).unwrap().iter().all(Option::is_some))
+    });
     assert_eq!(many, single);
-    let missing = during(&seen, || assert!(seen.get_many(&absent).unwrap().iter().all(Option::is_none)));
+    let missing = during(&seen, || {
+        assert!(seen.get_many(&absent).unwrap().iter().all(Option::is_none))
+    });
     check(&missing, 5000, 0);
     assert_eq!(missing.runs_considered, 5000 * stats.runs);
     // Six filters, each wrong in five of a hundred.

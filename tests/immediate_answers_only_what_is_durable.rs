@@ -162,3 +162,44 @@ fn concurrent_callers_share_syncs() {
     assert!(syncs <= each * 5, "{syncs} syncs");
     assert_eq!(seen.len(), threads * each);
 }
+
+/// An insert whose sync succeeds is recorded, whatever happens to another's.
+#[test]
+fn a_failure_of_another_is_not_ones_own() {
+    let (_dir, path) = place();
+    let vfs = Faults::new(Maps::Never);
+    let seen = manual(&path)
+        .durability(Durability::Immediate)
+        .env(env_on(&vfs))
+        .open()
+        .unwrap();
+    seen.insert("first").unwrap();
+    let gate = Arc::new(Gate::default());
+    gate.shut();
+    let at_gate = gate.clone();
+    vfs.rule(move |event| {
+        if is_log_sync(event) {
+            at_gate.pass();
+        }
+        Do::Pass
+    });
+    std::thread::scope(|scope| {
+        let insert = scope.spawn(|| seen.insert("good"));
+        gate.wait_for_somebody();
+        vfs.rule(|event| match event.op {
+            Op::Write | Op::SetLen => Do::Fail(support::EIO),
+            _ => Do::Pass,
+        });
+        assert!(support::is_poisoned(
+            &seen.insert("bad").unwrap_err(),
+            support::EIO
+        ));
+        gate.open();
+        let outcome = insert.join().unwrap();
+        let known = seen.contains("good").unwrap();
+        // An operation that returned an error is absent in this handle.
+        assert_eq!(outcome.is_ok(), known, "{outcome:?}");
+        assert!(outcome.unwrap());
+    });
+    assert!(!seen.contains("bad").unwrap());
+}

@@ -15,10 +15,18 @@ fn check(seen: &Seen, model: &BTreeSet<Vec<u8>>, what: &str) {
         // Neighbours that are not there.
         let mut near = key.clone();
         *near.last_mut().unwrap() ^= 1;
-        assert_eq!(seen.contains(&near).unwrap(), model.contains(&near), "{what}");
+        assert_eq!(
+            seen.contains(&near).unwrap(),
+            model.contains(&near),
+            "{what}"
+        );
         if near.len() > 1 {
             near.pop();
-            assert_eq!(seen.contains(&near).unwrap(), model.contains(&near), "{what}");
+            assert_eq!(
+                seen.contains(&near).unwrap(),
+                model.contains(&near),
+                "{what}"
+            );
         }
     }
 }
@@ -53,7 +61,11 @@ fn all_keys_of_one_byte_and_binary_ones() {
     for _ in 0..3000 {
         let len = random.below(12) + 1;
         // Few different bytes, so that many are prefixes of others.
-        model.insert((0..len).map(|_| [0, 1, 0xfe, 0xff][random.below(4) as usize]).collect());
+        model.insert(
+            (0..len)
+                .map(|_| [0, 1, 0xfe, 0xff][random.below(4) as usize])
+                .collect(),
+        );
     }
     through_all(&model);
 }
@@ -82,7 +94,10 @@ fn one_byte_more_is_refused() {
     let (_dir, path) = place();
     let seen = manual(&path).open().unwrap();
     assert!(seen.insert(vec![0; 65_535]).unwrap());
-    assert!(matches!(seen.insert(vec![0; 65_536]), Err(Error::InvalidUrl { .. })));
+    assert!(matches!(
+        seen.insert(vec![0; 65_536]),
+        Err(Error::InvalidUrl { .. })
+    ));
     assert!(matches!(seen.insert([]), Err(Error::InvalidUrl { .. })));
     assert_eq!(seen.len(), 1);
 }

@@ -37,7 +37,10 @@ fn through_log_segment_and_merge() {
                 }
             }
             // Beyond what can be kept, and before 1970.
-            for (key, time) in [("late", at(far + 1000)), ("early", at(0) - Duration::from_secs(9))] {
+            for (key, time) in [
+                ("late", at(far + 1000)),
+                ("early", at(0) - Duration::from_secs(9)),
+            ] {
                 let mut batch = seen.batch();
                 batch.insert(key).unwrap();
                 batch.at(time);
@@ -51,12 +54,19 @@ fn through_log_segment_and_merge() {
         for seen in [&seen, &copied, &reader] {
             for time in times {
                 for kind in ["clock", "many", "at"] {
-                    assert_eq!(first_seen(seen, &format!("{kind}{time}")), Some(at(time)), "{kind}{time}");
+                    assert_eq!(
+                        first_seen(seen, &format!("{kind}{time}")),
+                        Some(at(time)),
+                        "{kind}{time}"
+                    );
                 }
             }
             assert_eq!(first_seen(seen, "late"), Some(at(far)));
             assert_eq!(first_seen(seen, "early"), Some(at(0)));
-            let found = seen.scan("at").unwrap().map(|e| e.unwrap().1.first_seen.unwrap());
+            let found = seen
+                .scan("at")
+                .unwrap()
+                .map(|e| e.unwrap().1.first_seen.unwrap());
             assert_eq!(found.collect::<Vec<_>>(), times.map(at));
         }
         match stage {
