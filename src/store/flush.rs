@@ -15,7 +15,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// Frozen memtables that may wait for their flush before writers do.
-const MAX_FROZEN: usize = 2;
+pub(super) const MAX_FROZEN: usize = 2;
 /// Runs at which writers begin to be slowed.
 const SLOW_RUNS: usize = MAX_RUNS + 4;
 /// Runs at which writers wait for a merge.
