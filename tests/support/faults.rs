@@ -30,7 +30,7 @@ pub enum Do {
     /// It fails with this error number, and has no effect.
     Fail(i32),
     /// It takes place, and then this error number is answered.
-    AndFail(i32),
+    FailAfter(i32),
     /// It succeeds without being done: a sync that costs nothing, say.
     Skip,
     /// A read or write moves at most this many bytes.
@@ -159,7 +159,7 @@ impl Faults {
     fn carry_out<T>(&self, what: Do, run: impl FnOnce() -> Result<T>) -> Result<T> {
         match what {
             Do::Fail(code) => Err(Error::from_raw_os_error(code)),
-            Do::AndFail(code) => {
+            Do::FailAfter(code) => {
                 run()?;
                 Err(Error::from_raw_os_error(code))
             }
@@ -222,7 +222,7 @@ struct FaultyFile {
 impl File for FaultyFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
         let most = match self.vfs.judge(Op::Read, &self.path, buf.len()) {
-            Do::Fail(code) | Do::AndFail(code) => return Err(Error::from_raw_os_error(code)),
+            Do::Fail(code) | Do::FailAfter(code) => return Err(Error::from_raw_os_error(code)),
             Do::Short(most) => most.min(buf.len()),
             Do::Pass | Do::Skip => buf.len(),
         };
@@ -236,7 +236,7 @@ impl File for FaultyFile {
     fn write_at(&self, buf: &[u8], offset: u64) -> Result<usize> {
         match self.vfs.judge(Op::Write, &self.path, buf.len()) {
             Do::Fail(code) => Err(Error::from_raw_os_error(code)),
-            Do::AndFail(code) => {
+            Do::FailAfter(code) => {
                 // A part of it is there all the same.
                 self.inner.write_at(&buf[..buf.len().div_ceil(2)], offset)?;
                 Err(Error::from_raw_os_error(code))
