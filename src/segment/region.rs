@@ -7,6 +7,10 @@ use crate::vfs::prefetch;
 use crate::wire::{Malformed, Reader};
 use std::cmp::Ordering;
 
+/// The most cache lines that a search asks for before it walks through the entries
+/// of a restart; 16 URLs take about half as many.
+const GROUP_LINES: usize = 16;
+
 /// A varint at `at`, which is moved behind it. Most take one byte.
 #[inline(always)]
 pub(super) fn varint(bytes: &[u8], at: &mut usize) -> Result<u64, Malformed> {
@@ -221,6 +225,11 @@ impl<'a> Region<'a> {
         };
         let mut at = self.restart(restart);
         let end = self.restart(restart + 1);
+        // The walk below learns of each line only at the end of the one before.
+        let group = self.entries.get(at..end).unwrap_or_default();
+        for line in group.chunks(64).take(GROUP_LINES) {
+            prefetch(line.as_ptr());
+        }
         let mut found = None;
         // How many bytes the last entry that was passed has in common with the
         // key. That entry is below the key.
