@@ -39,7 +39,7 @@ impl Asked for Seen {
 }
 
 /// One call after the other. The processor overlaps them as far as it can.
-fn in_a_loop(asked: &dyn Asked, urls: &Corpus, expected: bool) -> Outcome<f64> {
+fn in_a_loop<A: Asked>(asked: &A, urls: &Corpus, expected: bool) -> Outcome<f64> {
     time(urls.len(), || {
         let mut count = 0;
         for url in urls.iter() {
@@ -52,7 +52,7 @@ fn in_a_loop(asked: &dyn Asked, urls: &Corpus, expected: bool) -> Outcome<f64> {
 
 /// Each call can begin only when the answer of the one before is known: which URL
 /// it is about depends on it, as far as the processor can tell.
-fn serialised(asked: &dyn Asked, urls: &Corpus, expected: bool) -> Outcome<f64> {
+fn serialised<A: Asked>(asked: &A, urls: &Corpus, expected: bool) -> Outcome<f64> {
     let nothing = black_box(0);
     time(urls.len(), || {
         let mut count = 0;
@@ -66,7 +66,7 @@ fn serialised(asked: &dyn Asked, urls: &Corpus, expected: bool) -> Outcome<f64> 
     })
 }
 
-fn in_batches(asked: &dyn Asked, urls: &Corpus, expected: bool) -> Outcome<f64> {
+fn in_batches<A: Asked>(asked: &A, urls: &Corpus, expected: bool) -> Outcome<f64> {
     let all: Vec<&[u8]> = urls.iter().collect();
     time(urls.len(), || {
         let mut count = 0;
@@ -79,7 +79,7 @@ fn in_batches(asked: &dyn Asked, urls: &Corpus, expected: bool) -> Outcome<f64> 
 }
 
 /// Two threads, each with half of the URLs: the time that passes.
-fn on_two_threads(asked: &dyn Asked, urls: &Corpus, expected: bool) -> Outcome<f64> {
+fn on_two_threads<A: Asked>(asked: &A, urls: &Corpus, expected: bool) -> Outcome<f64> {
     let half = |first: usize| -> bool {
         (first..urls.len())
             .step_by(2)
@@ -95,7 +95,39 @@ fn on_two_threads(asked: &dyn Asked, urls: &Corpus, expected: bool) -> Outcome<f
     })
 }
 
-type Measure = fn(&dyn Asked, &Corpus, bool) -> Outcome<f64>;
+/// A row of the table.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    form: Form,
+    /// Whether the URLs are there.
+    present: bool,
+    goal: Option<f64>,
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Loop,
+    Serialised,
+    Batches,
+    TwoThreads,
+}
+
+impl Kind {
+    fn run<A: Asked>(self, asked: &A, plan: &Plan) -> Outcome<f64> {
+        let urls = if self.present {
+            &plan.lookups
+        } else {
+            &plan.absent
+        };
+        match self.form {
+            Form::Loop => in_a_loop(asked, urls, self.present),
+            Form::Serialised => serialised(asked, urls, self.present),
+            Form::Batches => in_batches(asked, urls, self.present),
+            Form::TwoThreads => on_two_threads(asked, urls, self.present),
+        }
+    }
+}
 
 pub(crate) fn measure(plan: &Plan, compacted: &Path, eight: &Path) -> Outcome<()> {
     let compacted = open(compacted, true)?;
@@ -104,48 +136,45 @@ pub(crate) fn measure(plan: &Plan, compacted: &Path, eight: &Path) -> Outcome<()
         let stats = seen.stats();
         assert_eq!((stats.runs, stats.memtable_entries), (runs, 0));
     }
-    let kinds: [(&'static str, Measure, bool, Option<f64>); 8] = [
-        ("miss, single calls", in_a_loop, false, Some(3.0)),
-        ("hit, single calls", in_a_loop, true, Some(7.0)),
+    let forms = [
+        ("miss, single calls", "hit, single calls", Form::Loop),
         (
             "miss, each waits for the one before",
-            serialised,
-            false,
-            None,
+            "hit, each waits for the one before",
+            Form::Serialised,
         ),
-        ("hit, each waits for the one before", serialised, true, None),
-        ("miss, get_many of 64", in_batches, false, None),
-        ("hit, get_many of 64", in_batches, true, None),
+        ("miss, get_many of 64", "hit, get_many of 64", Form::Batches),
         (
             "miss, two threads, time that passes",
-            on_two_threads,
-            false,
-            None,
-        ),
-        (
             "hit, two threads, time that passes",
-            on_two_threads,
-            true,
-            None,
+            Form::TwoThreads,
         ),
     ];
-    let mut rows: Vec<Row> = kinds
-        .iter()
-        .map(|&(name, _, _, goal)| Row::new(name, goal))
-        .collect();
+    let mut rows = Vec::new();
+    for (miss, hit, form) in forms {
+        let is_loop = matches!(form, Form::Loop);
+        for (name, present, most) in [(miss, false, 3.0), (hit, true, 7.0)] {
+            let goal = is_loop.then_some(most);
+            let kind = Kind {
+                name,
+                form,
+                present,
+                goal,
+            };
+            rows.push((kind, Row::new(kind.name, kind.goal)));
+        }
+    }
     for round in 0..=plan.rounds {
-        for (row, &(_, run, present, _)) in rows.iter_mut().zip(&kinds) {
-            let urls = if present { &plan.lookups } else { &plan.absent };
+        for (kind, row) in &mut rows {
             let mut warm = Row::new("", None);
             // The first round brings everything into memory.
             let row = if round == 0 { &mut warm } else { row };
-            row.round(&mut [
-                &mut || run(&plan.set, urls, present),
-                &mut || run(&compacted, urls, present),
-                &mut || run(&eight, urls, present),
-            ])?;
+            row.note(0, kind.run(&plan.set, plan)?);
+            row.note(1, kind.run(&compacted, plan)?);
+            row.note(2, kind.run(&eight, plan)?);
         }
     }
+    let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
     table::print("Lookups at rest", &["compact", " 8 runs"], &rows);
     for (name, seen) in [("after compact()", &compacted), ("8 runs", &eight)] {
         let work = seen.stats().lookup;

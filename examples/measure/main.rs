@@ -6,6 +6,7 @@
 //! cargo run --release --example measure -- --generate 3000000
 //!
 //! --rounds N      rounds of lookups, 7 by default; of inserts, half as many
+//! --lookups N     URLs looked up in a round, 500000 by default
 //! --only PART     inserts, lookups or figures
 //! --dir DIR       where stores are made; the directory for temporary files
 //! ```
@@ -77,6 +78,7 @@ fn main() -> Outcome<()> {
     let generate = option("--generate")?;
     let rounds = option("--rounds")?.map_or(Ok(7), |n| n.parse())?;
     let only = option("--only")?;
+    let asked = option("--lookups")?.map_or(Ok(500_000), |n| n.parse())?;
     let dir = option("--dir")?;
     let (label, urls) = match (generate, args.as_slice()) {
         (Some(count), []) => (
@@ -97,8 +99,8 @@ fn main() -> Outcome<()> {
     );
     let urls = urls.shuffled(1);
     let set: Set = urls.iter().map(Box::from).collect();
-    let lookups = urls.shuffled(2).first(1_000_000);
-    let absent = urls.shuffled(3).first(1_000_000).near_misses(&set);
+    let lookups = urls.shuffled(2).first(asked);
+    let absent = urls.shuffled(3).first(asked).near_misses(&set);
     let plan = Plan {
         rounds,
         only,

@@ -1,6 +1,6 @@
 //! Rows of paired measurements: a set and one or more stores, in turns.
 
-use crate::{Outcome, median};
+use crate::median;
 
 /// A row: for each column, the times of every round. The first is the set's.
 pub(crate) struct Row {
@@ -25,15 +25,6 @@ impl Row {
             self.columns.push(Vec::new());
         }
         self.columns[column].push(nanos);
-    }
-
-    /// Lets every column do its work once.
-    pub(crate) fn round(&mut self, works: &mut [&mut dyn FnMut() -> Outcome<f64>]) -> Outcome<()> {
-        for (column, work) in works.iter_mut().enumerate() {
-            let nanos = work()?;
-            self.note(column, nanos);
-        }
-        Ok(())
     }
 
     /// The median over rounds of the ratio to the set in the same round.
