@@ -13,7 +13,9 @@ use std::time::{Duration, Instant, SystemTime};
 pub trait Clock: Debug + Send + Sync {
     /// The time of day, for stamps.
     fn now(&self) -> SystemTime;
-    /// Time since some fixed moment that never runs backwards, for intervals.
+    /// Time since some fixed moment that never runs backwards. Under
+    /// [`Driver::Manual`](crate::Driver::Manual) it decides when a step syncs; a
+    /// store's own threads wait in real time.
     fn elapsed(&self) -> Duration;
 }
 

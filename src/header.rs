@@ -186,6 +186,33 @@ pub(crate) fn read(file: &dyn File, path: &Path, kind: FileKind) -> Result<Heade
     })
 }
 
+/// Whether a file begins as one of this kind does, or was never begun: so far as its
+/// bytes reach. With `of`, it must be that store's.
+pub(crate) fn looks_like(
+    file: &dyn File,
+    path: &Path,
+    kind: FileKind,
+    of: Option<StoreId>,
+) -> Result<bool> {
+    let mut bytes = [0; 32];
+    let length = file
+        .len()
+        .map_err(|e| Error::io("find the length of", path, e))?;
+    let there = usize::try_from(length).map_or(bytes.len(), |len| len.min(bytes.len()));
+    let bytes = bytes.get_mut(..there).unwrap_or_default();
+    read_exact_at(file, bytes, 0).map_err(|e| Error::io("read", path, e))?;
+    if bytes.iter().all(|&byte| byte == 0) {
+        return Ok(of.is_some());
+    }
+    let mut expected = Vec::from(kind.magic());
+    expected.truncate(there);
+    let same_store = match (of, bytes.get(16..)) {
+        (Some(store), Some(id)) => store.id.starts_with(id),
+        _ => true,
+    };
+    Ok(bytes.starts_with(&expected) && same_store)
+}
+
 /// Whether the header is one of this version whose version number was damaged.
 fn damaged_version(bytes: &[u8], stored: u32, fits: bool) -> bool {
     let (Some(before), Some(after)) = (bytes.get(..8), bytes.get(12..)) else {

@@ -152,6 +152,12 @@ impl Options {
         Ok(())
     }
 
+    /// The length in bytes at which a log's memtable is frozen although it has room:
+    /// batches that add no entry fill logs too.
+    pub(crate) fn log_limit(&self) -> u64 {
+        self.memory as u64 * 2
+    }
+
     /// The largest batch in bytes: a memtable holds several.
     pub(crate) fn batch_limit(&self) -> usize {
         (self.memory / 4).min(16 << 20)

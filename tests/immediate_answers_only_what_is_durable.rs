@@ -116,6 +116,20 @@ fn one_batch_can_be_raised_above_the_store() {
 }
 
 #[test]
+fn a_raised_batch_of_known_urls_makes_them_durable() {
+    let (_dir, path) = place();
+    let (seen, _, syncs) = open(&path, Durability::Manual);
+    seen.insert("known").unwrap();
+    assert_eq!(syncs.load(Ordering::SeqCst), 0);
+    let mut batch = seen.batch();
+    batch.insert("known").unwrap();
+    batch.durability(Durability::Immediate);
+    // The answer rests on an entry that nobody has synced yet.
+    assert_eq!(seen.apply(batch).unwrap().new, [false]);
+    assert_eq!(syncs.load(Ordering::SeqCst), 1);
+}
+
+#[test]
 fn every_answer_comes_after_a_sync_of_its_own() {
     let (_dir, path) = place();
     let (seen, _, syncs) = open(&path, Durability::Immediate);

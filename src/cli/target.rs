@@ -63,7 +63,7 @@ impl Target {
         }
     }
 
-    /// The most that the keys of a batch may take, 16 bytes added for each.
+    /// The most that the keys of a batch may take, `ITEM_OVERHEAD` bytes added for each.
     pub(super) fn batch_bytes(&self) -> usize {
         self.store()
             .map_or(BATCH_BYTES, |store| store.batch_limit().min(BATCH_BYTES))

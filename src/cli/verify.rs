@@ -56,6 +56,15 @@ fn text(report: &VerifyReport) -> String {
     for damage in &report.damage {
         let _ = writeln!(text, "damage: {damage}");
     }
+    for cut in &report.cuts {
+        let _ = writeln!(
+            text,
+            "unfinished: {} from byte {} on ({}): left out, and no damage",
+            cut.path.display(),
+            cut.offset,
+            cut.reason
+        );
+    }
     for name in &report.unknown_files {
         let _ = writeln!(text, "not the store's: {}", Path::new(name).display());
     }

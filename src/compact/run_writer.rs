@@ -1,6 +1,6 @@
 //! Writes ordered entries into the segments of one run.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::header::StoreId;
 use crate::record::Record;
 use crate::segment::{self, Meta, Params, Writer};
@@ -90,14 +90,10 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Completes the run and makes its files and their names durable.
+    /// Completes the run and makes its files durable; their names are the caller's to
+    /// sync.
     pub(crate) fn finish(&mut self) -> Result<Vec<Meta>> {
         self.finish_segment()?;
-        let target = &self.target;
-        target
-            .vfs
-            .sync_dir(&target.dir)
-            .map_err(|e| Error::io("sync", &target.dir, e))?;
         Ok(std::mem::take(&mut self.finished))
     }
 

@@ -8,6 +8,7 @@
 //! ```text
 //! 1   u64   the log's random id; must be understood
 //! 2   u64   sequence number of its first frame; must be understood
+//! 3   u8    1 if its writer shows entries only when they are durable, else 0
 //! ```
 //!
 //! Zeros follow up to a multiple of 8, then frames, each beginning at a multiple
@@ -55,10 +56,13 @@ mod tests;
 
 pub(crate) use body::{BodyWriter, Operation};
 pub(crate) use reader::{LogReader, Tail};
-pub(crate) use writer::{AppendError, LogWriter};
+pub(crate) use writer::{AppendError, LogWriter, NewLog};
 
 /// Bytes of a frame before its body.
 const FRAME: usize = 24;
+/// The longest body: a batch is limited to 16 MiB, as keys with more than the bytes
+/// that stand before each of them here.
+const MAX_BODY: usize = (16 << 20) + 64;
 /// Frames begin at multiples of this.
 const ALIGN: usize = 8;
 
@@ -85,4 +89,5 @@ mod tag {
 
     pub(super) const ID: u16 = 1 | MUST_UNDERSTAND;
     pub(super) const FIRST_SEQUENCE: u16 = 2 | MUST_UNDERSTAND;
+    pub(super) const IMMEDIATE: u16 = 3;
 }

@@ -1,7 +1,7 @@
 //! Reads a log's frames, once for recovery or again and again behind a writer.
 
 use super::body::{self, Operation};
-use super::{ALIGN, FRAME, checksum, frame_size, tag};
+use super::{ALIGN, FRAME, MAX_BODY, checksum, frame_size, tag};
 use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
 use crate::vfs::{File, Vfs, read_exact_at};
@@ -22,6 +22,7 @@ pub(crate) struct LogReader {
     path: PathBuf,
     number: u64,
     id: u64,
+    immediate: bool,
     offset: u64,
     first_sequence: u64,
     next_sequence: u64,
@@ -38,9 +39,15 @@ pub(crate) enum Tail {
 
 /// Where the next frame should be.
 enum Next {
-    Frame { size: usize, sequence: u64 },
+    Frame {
+        size: usize,
+        sequence: u64,
+        synced: u64,
+    },
     Nothing,
-    Bad { reason: String },
+    Bad {
+        reason: String,
+    },
 }
 
 impl LogReader {
@@ -57,6 +64,7 @@ impl LogReader {
         let bad = |m| malformed(path, 48, m);
         let mut id = None;
         let mut first = None;
+        let mut immediate = false;
         let mut fields = Reader::new(&header.fields);
         while !fields.is_empty() {
             let (field, value) = fields.field().map_err(bad)?;
@@ -66,7 +74,10 @@ impl LogReader {
                 tag::FIRST_SEQUENCE => {
                     first = Some(value.u64("the first sequence number").map_err(bad)?);
                 }
-                other => unknown_field(path, other, "fields 1 and 2")?,
+                tag::IMMEDIATE => {
+                    immediate = value.u8("whether entries are shown late").map_err(bad)? != 0;
+                }
+                other => unknown_field(path, other, "fields 1 to 3")?,
             }
         }
         let (Some(id), Some(first_sequence)) = (id, first) else {
@@ -82,6 +93,7 @@ impl LogReader {
             path: path.to_path_buf(),
             number,
             id,
+            immediate,
             offset: header.len.next_multiple_of(ALIGN as u64),
             first_sequence,
             next_sequence: first_sequence,
@@ -90,6 +102,11 @@ impl LogReader {
 
     pub(crate) fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Whether the log's writer shows entries only when they are durable.
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.immediate
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -208,7 +225,7 @@ impl LogReader {
                         want = (size as u64).max(CHUNK);
                         break;
                     }
-                    Next::Frame { size, sequence } => {
+                    Next::Frame { size, sequence, .. } => {
                         let frame = rest.get(..size).unwrap_or_default();
                         if let Some(reason) = self.judge(frame, sequence) {
                             return Ok(Some(reason));
@@ -244,6 +261,11 @@ impl LogReader {
             };
         };
         let size = frame_size(length);
+        if length > MAX_BODY {
+            return Next::Bad {
+                reason: format!("a frame of {size} bytes, more than any can have"),
+            };
+        }
         if size as u64 > end.saturating_sub(offset) {
             return Next::Bad {
                 reason: format!("a frame of {size} bytes where {} are left", end - offset),
@@ -254,7 +276,11 @@ impl LogReader {
                 reason: format!("a frame that calls {synced} bytes synced before it"),
             };
         }
-        Next::Frame { size, sequence }
+        Next::Frame {
+            size,
+            sequence,
+            synced,
+        }
     }
 
     /// What is wrong with a whole frame, if anything.
@@ -298,23 +324,23 @@ impl LogReader {
                 // Cheap checks first: the number must be one that frames between
                 // here and there can have used up.
                 let most = (offset - self.offset) / smallest + 1;
-                let Next::Frame { size, sequence } = self.next(head, offset, end) else {
+                let Next::Frame {
+                    size,
+                    sequence,
+                    synced,
+                } = self.next(head, offset, end)
+                else {
                     continue;
                 };
-                if sequence <= self.next_sequence.saturating_sub(1)
+                if synced <= self.offset
+                    || sequence < self.next_sequence
                     || sequence > self.next_sequence.saturating_add(most)
                 {
                     continue;
                 }
                 let frame = self.chunk(offset, size as u64, end)?;
                 if frame.len() == size && self.checksum_differs(&frame).is_none() {
-                    let mut reader = Reader::new(frame.get(16..).unwrap_or_default());
-                    if reader
-                        .u64("synced")
-                        .is_ok_and(|synced| synced > self.offset)
-                    {
-                        return Ok(true);
-                    }
+                    return Ok(true);
                 }
             }
             at += (looked_at * ALIGN) as u64;

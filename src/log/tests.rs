@@ -10,6 +10,16 @@ const STORE: StoreId = StoreId {
     incarnation: 1,
 };
 
+fn new(number: u64, id: u64, first_sequence: u64, writes: Writes) -> NewLog {
+    NewLog {
+        number,
+        id,
+        first_sequence,
+        immediate: false,
+        writes,
+    }
+}
+
 struct Fixture {
     dir: tempfile::TempDir,
     ends: Vec<u64>,
@@ -24,7 +34,8 @@ impl Fixture {
     /// as synced for those behind.
     fn new(frames: u64, synced: u64) -> Fixture {
         let dir = tempfile::tempdir().unwrap();
-        let mut log = LogWriter::create(&Os, dir.path(), STORE, 3, 99, 10, Writes::Map).unwrap();
+        let mut log =
+            LogWriter::create(&Os, dir.path(), STORE, &new(3, 99, 10, Writes::Map)).unwrap();
         let mut ends = vec![log.end()];
         for i in 0..frames {
             log.append(Some(i), None, |body| body.insert(key(i).as_bytes()))
@@ -80,7 +91,7 @@ fn frames_come_back_in_order() {
 #[test]
 fn times_positions_and_long_keys_come_back() {
     let dir = tempfile::tempdir().unwrap();
-    let mut log = LogWriter::create(&Os, dir.path(), STORE, 1, 5, 1, Writes::Map).unwrap();
+    let mut log = LogWriter::create(&Os, dir.path(), STORE, &new(1, 5, 1, Writes::Map)).unwrap();
     let long = vec![b'x'; 65_535];
     for i in 0..40 {
         let sequence = log
@@ -118,7 +129,7 @@ fn times_positions_and_long_keys_come_back() {
 #[test]
 fn a_reader_goes_on_where_it_stopped() {
     let dir = tempfile::tempdir().unwrap();
-    let mut log = LogWriter::create(&Os, dir.path(), STORE, 1, 5, 1, Writes::Map).unwrap();
+    let mut log = LogWriter::create(&Os, dir.path(), STORE, &new(1, 5, 1, Writes::Map)).unwrap();
     let mut reader = LogReader::open(&Os, &dir.path().join(file_name(1)), STORE, 1).unwrap();
     let mut found = 0u64;
     // Past several allocated parts.
@@ -220,7 +231,8 @@ fn frames_of_another_log_and_key_bytes_that_look_like_a_frame_are_not_read() {
     let end = log.ends[5] as usize;
     // The next frame of a log with the same numbers and another id.
     let other = tempfile::tempdir().unwrap();
-    let mut writer = LogWriter::create(&Os, other.path(), STORE, 3, 100, 10, Writes::Map).unwrap();
+    let mut writer =
+        LogWriter::create(&Os, other.path(), STORE, &new(3, 100, 10, Writes::Map)).unwrap();
     for i in 0..6 {
         writer
             .append(Some(i), None, |body| body.insert(key(i).as_bytes()))
@@ -269,7 +281,8 @@ fn an_operation_of_a_newer_writer_is_refused_by_name() {
 #[test]
 fn without_maps_each_frame_is_written_and_nothing_is_allocated_ahead() {
     let dir = tempfile::tempdir().unwrap();
-    let mut log = LogWriter::create(&Os, dir.path(), STORE, 3, 99, 10, Writes::Pwrite).unwrap();
+    let mut log =
+        LogWriter::create(&Os, dir.path(), STORE, &new(3, 99, 10, Writes::Pwrite)).unwrap();
     for i in 0..1000 {
         log.append(Some(i), None, |body| body.insert(key(i).as_bytes()))
             .unwrap();

@@ -6,7 +6,7 @@
 //! with zeros before: no system call for each frame, and a full disk shows when
 //! the zeros are written, never as a signal. Elsewhere each frame is one write.
 
-use super::{ALIGN, BodyWriter, FRAME, checksum, file_name, frame_size, tag};
+use super::{ALIGN, BodyWriter, FRAME, MAX_BODY, checksum, file_name, frame_size, tag};
 use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId};
 use crate::options::Writes;
@@ -43,6 +43,18 @@ pub(crate) struct LogWriter {
     frame: Vec<u8>,
 }
 
+/// What a log is created with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewLog {
+    pub(crate) number: u64,
+    /// Random: it is part of every checksum.
+    pub(crate) id: u64,
+    pub(crate) first_sequence: u64,
+    /// Entries are shown only when they are durable.
+    pub(crate) immediate: bool,
+    pub(crate) writes: Writes,
+}
+
 /// How frames get to the file.
 #[derive(Debug)]
 enum Window {
@@ -68,17 +80,20 @@ pub(crate) enum AppendError {
 }
 
 impl LogWriter {
-    /// Creates log `number`; its first frame will be `first_sequence`. The file
-    /// is synced, its name is the caller's to sync.
+    /// Creates a log. The file is synced, its name is the caller's to sync.
     pub(crate) fn create(
         vfs: &dyn Vfs,
         dir: &Path,
         store: StoreId,
-        number: u64,
-        id: u64,
-        first_sequence: u64,
-        writes: Writes,
+        new: &NewLog,
     ) -> Result<LogWriter> {
+        let NewLog {
+            number,
+            id,
+            first_sequence,
+            immediate,
+            writes,
+        } = *new;
         let path = dir.join(file_name(number));
         let file = vfs
             .create(&path)
@@ -90,6 +105,7 @@ impl LogWriter {
             tag::FIRST_SEQUENCE,
             &first_sequence.to_le_bytes(),
         );
+        put_field(&mut fields, tag::IMMEDIATE, &[u8::from(immediate)]);
         let mut head = header::encode(FileKind::Log, store, number, &fields);
         head.resize(head.len().next_multiple_of(ALIGN), 0);
         write_all_at(&*file, &head, 0).map_err(|e| Error::io("write", &path, e))?;
@@ -147,7 +163,7 @@ impl LogWriter {
         frame.clear();
         frame.resize(FRAME, 0);
         fill(&mut BodyWriter::new(&mut frame, millis, position));
-        // A batch has a limit far below this.
+        debug_assert!(frame.len() - FRAME <= MAX_BODY);
         let body = u32::try_from(frame.len() - FRAME).unwrap_or(u32::MAX);
         frame.resize(frame_size(body as usize), 0);
         let synced = self.synced.load(Ordering::Acquire);

@@ -179,11 +179,6 @@ impl Memtable {
         }
     }
 
-    /// The published entries in the order of their arrival.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
-        entries(self.arena.bytes(), 0).map(|(_, entry)| entry)
-    }
-
     /// The places of the published entries whose keys begin with `prefix`, in the
     /// order of the keys.
     pub(crate) fn sorted(&self, prefix: &[u8]) -> Vec<u64> {
@@ -246,6 +241,16 @@ impl Appender {
         self.entries += 1;
         self.memtable.slots.as_slice()[at].store(tag(hash) | (place + 1), Ordering::Release);
         true
+    }
+
+    /// Entries, published or not.
+    pub(crate) fn len(&self) -> u64 {
+        self.entries
+    }
+
+    /// All entries, published or not, in the order of their arrival.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
+        entries(self.tail.bytes(), 0).map(|(_, entry)| entry)
     }
 
     /// The present end.

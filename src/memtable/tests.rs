@@ -43,7 +43,7 @@ fn what_is_taken_back_is_gone_and_its_place_is_used_again() {
         assert_eq!(memtable.get(hash(&key(i)), &key(i)), Some(expected));
     }
     assert_eq!(memtable.len(), 1000);
-    assert_eq!(memtable.iter().count(), 1000);
+    assert_eq!(appender.iter().count(), 1000);
 }
 
 #[test]

@@ -82,6 +82,12 @@ impl Index {
         let (mut at, mut count, mut next) = (0, 0, room.offset);
         while at < region.end() {
             let entry = region.entry(at)?;
+            if count == 0 && !entry.suffix.is_empty() {
+                return Err(Malformed {
+                    at,
+                    expected: "an empty first separator",
+                });
+            }
             let place = place(&region, entry.values_at)?;
             let end = place.end().filter(|_| place.offset == next);
             match end {

@@ -12,7 +12,7 @@ use super::syncer::Point;
 use super::view::Frozen;
 use super::view::View;
 use crate::error::{Error, Result};
-use crate::log::{AppendError, LogWriter};
+use crate::log::{AppendError, LogWriter, NewLog};
 use crate::manifest::LogRef;
 use crate::memtable::{Appender, Memtable};
 use crate::options::Durability;
@@ -71,7 +71,11 @@ impl Core {
         {
             return Err(Error::StalePosition { given, last });
         }
-        if !commit.appender.has_room(batch.hashes.len(), batch.size) {
+        let log_full = commit
+            .log
+            .as_ref()
+            .is_some_and(|log| log.end() > self.options.log_limit());
+        if log_full || !commit.appender.has_room(batch.hashes.len(), batch.size) {
             drop(commit);
             self.make_room(writer, rotation)?;
             return Ok(false);
@@ -96,7 +100,10 @@ impl Core {
         }
 
         // An answer rests on entries that are visible, or will be when they are
-        // durable: then it waits for that.
+        // durable: then it waits for that. So does the answer that nothing is new.
+        if batch.immediate || self.options.durability == Durability::Immediate {
+            commit.hidden = commit.next_sequence - 1;
+        }
         if writer.syncer.synced() >= commit.hidden {
             commit.appender.memtable().publish(commit.appender.mark());
             if let Some(position) = batch.position {
@@ -134,9 +141,6 @@ impl Core {
         };
         commit.next_sequence = sequence + 1;
         commit.position = batch.position.or(commit.position);
-        if batch.immediate || self.options.durability == Durability::Immediate {
-            commit.hidden = sequence;
-        }
         Ok(())
     }
 
@@ -152,19 +156,16 @@ impl Core {
             .random::<8>()
             .map_err(|e| Error::io("get random bytes for", &self.dir, e))?;
         let first_sequence = commit.next_sequence;
-        let log = LogWriter::create(
-            &*env.vfs,
-            &self.dir,
-            self.store,
+        let new = NewLog {
             number,
-            u64::from_le_bytes(id),
+            id: u64::from_le_bytes(id),
             first_sequence,
-            self.options.writes,
-        );
+            immediate: self.options.durability == Durability::Immediate,
+            writes: self.options.writes,
+        };
+        let log = LogWriter::create(&*env.vfs, &self.dir, self.store, &new);
         let edited = log.and_then(|log| {
-            env.vfs
-                .sync_dir(&self.dir)
-                .map_err(|e| Error::io("sync", &self.dir, e))?;
+            self.sync_names(writer)?;
             self.edit(writer, &mut live, |manifest| {
                 manifest.logs.push(LogRef {
                     number,
@@ -222,6 +223,7 @@ impl Core {
             log: number,
             sequences: (commit.first_sequence, commit.next_sequence - 1),
             position: commit.position,
+            recovered: false,
         });
         commit.appender = appender;
         commit.log = None;

@@ -15,6 +15,7 @@ use crate::vfs::Lock;
 use arc_swap::ArcSwap;
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// An unfinished end of a log that opening left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,8 @@ pub(super) struct Writer {
     pub(super) live: Mutex<Live>,
     /// With `live`: there is work, or room, or the handle is closing.
     pub(super) changed: Condvar,
+    /// When [`step`](Core::step) last synced, on the clock of the environment.
+    pub(super) last_sync: Mutex<Duration>,
     /// The right to flush.
     pub(super) flushing: Mutex<()>,
     /// The merge in progress.
@@ -143,6 +146,17 @@ impl Core {
 
     pub(super) fn hash(&self, key: &[u8]) -> u64 {
         crate::filter::hash(self.seed, key)
+    }
+
+    /// Makes the names of new files durable. A failure is not tried again: the next
+    /// sync of the directory may say that all is well without having written them.
+    pub(super) fn sync_names(&self, writer: &Writer) -> Result<()> {
+        writer.syncer.check()?;
+        self.options
+            .env
+            .vfs
+            .sync_dir(&self.dir)
+            .map_err(|e| writer.syncer.poison(Error::io("sync", &self.dir, e)))
     }
 
     /// Puts a changed manifest in force. If that fails before the new one could

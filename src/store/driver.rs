@@ -1,6 +1,7 @@
 //! Who does the background work: threads of the store, or its caller.
 
 use super::core::{Core, Live, Writer, lock};
+use crate::compact::MAX_RUNS;
 use crate::error::{Error, Result};
 use crate::options::{Driver, Durability};
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -8,10 +9,20 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How long background work that failed waits before it is tried again, unless
-/// somebody asks for it.
-const RETRY: Duration = Duration::from_secs(1);
+/// somebody asks for it: twice as long each time, up to the last.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LAST_PAUSE: Duration = Duration::from_secs(64);
 /// How long threads wait for work at a time.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// One kind of background work.
+struct Background {
+    step: fn(&Core, &Writer) -> Result<bool>,
+    /// Whether there is something to do.
+    ready: fn(&Core) -> bool,
+    /// Whether somebody waits for another attempt after one that failed.
+    wanted: fn(&Live) -> bool,
+}
 
 impl Core {
     /// Starts the threads that the options ask for.
@@ -61,35 +72,44 @@ impl Core {
     }
 
     fn run_flushes(&self, writer: &Writer) {
-        self.run(writer, Core::flush_step, |core| {
-            !core.view.load().frozen.is_empty()
-        });
+        let work = Background {
+            step: Core::flush_step,
+            ready: |core| !core.view.load().frozen.is_empty(),
+            wanted: |live| live.flush_wanted,
+        };
+        self.run(writer, &work);
     }
 
     fn run_merges(&self, writer: &Writer) {
-        self.run(writer, Core::merge_step, |core| {
-            core.view.load().runs.len() > crate::compact::MAX_RUNS
-        });
+        let work = Background {
+            step: Core::merge_step,
+            ready: |core| core.view.load().runs.len() > MAX_RUNS,
+            wanted: |_| false,
+        };
+        self.run(writer, &work);
     }
 
-    /// Takes steps while there are any, then waits until `ready`.
-    fn run(
-        &self,
-        writer: &Writer,
-        step: fn(&Core, &Writer) -> Result<bool>,
-        ready: impl Fn(&Core) -> bool,
-    ) {
+    /// Takes steps while there are any, then waits for more.
+    fn run(&self, writer: &Writer, work: &Background) {
+        let mut pause = FIRST_PAUSE;
         while !writer.live().closing {
-            let outcome = step(self, writer);
+            let outcome = (work.step)(self, writer);
             let live = writer.live();
             match outcome {
-                Ok(true) => {}
-                Ok(false) => self.wait_until(writer, live, IDLE, |_| ready(self)),
+                Ok(true) => pause = FIRST_PAUSE,
+                Ok(false) => self.wait_until(writer, live, IDLE, |_| (work.ready)(self)),
+                // Nothing can be done any more but wait for the end.
                 Err(_) if writer.syncer.check().is_err() => {
-                    // Nothing can be done any more but wait for the end.
                     self.wait_until(writer, live, IDLE, |_| false);
                 }
-                Err(_) => self.wait_until(writer, live, RETRY, |live| live.flush_wanted),
+                // A damaged input stays damaged.
+                Err(Error::Corrupt(_) | Error::UnsupportedFormat { .. }) => {
+                    self.wait_until(writer, live, IDLE, |_| false);
+                }
+                Err(_) => {
+                    self.wait_until(writer, live, pause, work.wanted);
+                    pause = (pause * 2).min(LAST_PAUSE);
+                }
             }
         }
     }
@@ -132,13 +152,27 @@ impl Core {
         point.map_or(Ok(()), |point| writer.syncer.sync_to(&point))
     }
 
+    /// Makes everything recorded durable, also what was read from logs at opening.
+    pub(super) fn sync_all(&self) -> Result<()> {
+        let writer = self.writer()?;
+        while self.view.load().frozen.iter().any(|one| one.recovered) && self.flush_step(writer)? {}
+        self.sync_appended(writer)
+    }
+
     /// One bounded step of background work, in the caller's thread; false if there
     /// is none to do.
     pub(super) fn step(&self) -> Result<bool> {
         let writer = self.writer()?;
-        if self.options.durability != Durability::Manual && self.has_unsynced(writer) {
-            self.sync_appended(writer)?;
-            return Ok(true);
+        if let Durability::Interval(interval) = self.options.durability
+            && self.has_unsynced(writer)
+        {
+            let now = self.options.env.clock.elapsed();
+            let mut last = lock(&writer.last_sync);
+            if now.saturating_sub(*last) >= interval {
+                self.sync_appended(writer)?;
+                *last = now;
+                return Ok(true);
+            }
         }
         Ok(self.flush_step(writer)? || self.merge_step(writer)?)
     }

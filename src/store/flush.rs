@@ -57,6 +57,7 @@ impl Core {
             .write_run(writer, frozen, &mut run_writer, &mut numbers)
             .and_then(|metas| self.open_run(&metas))
             .and_then(|run| {
+                self.sync_names(writer)?;
                 self.swap_in(writer, frozen, run.as_ref())?;
                 Ok(run.map_or(0, |run| run.bytes))
             });
@@ -124,6 +125,7 @@ impl Core {
                 manifest.runs.insert(0, segment_refs(run));
             }
         })?;
+        writer.syncer.flushed(frozen.position);
         self.change_view(|view| View {
             rotation: view.rotation,
             active: view.active.clone(),
@@ -174,7 +176,8 @@ impl Core {
             if self.options.driver == Driver::Manual {
                 if flush_first {
                     self.flush_step(writer)?;
-                } else if !self.merge_step(writer)? {
+                } else if !matches!(self.merge_step(writer), Ok(true)) {
+                    // As below: a merge that fails does not stop writers.
                     return Ok(());
                 }
                 continue;

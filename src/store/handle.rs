@@ -1,6 +1,7 @@
 //! What the clones of a handle share, and how it ends.
 
 use super::core::{Core, Mode, Writer, lock};
+use super::flush::MAX_FROZEN;
 use crate::error::{Error, Result};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -16,6 +17,9 @@ impl Core {
     /// Freezes the active memtable and flushes all.
     pub(super) fn flush_all(&self) -> Result<()> {
         let writer = self.writer()?;
+        self.check_open(&lock(&writer.commit))?;
+        // As for writers: while a disk is full, memtables must not pile up.
+        while self.view.load().frozen.len() >= MAX_FROZEN && self.flush_step(writer)? {}
         {
             let mut commit = lock(&writer.commit);
             self.check_open(&commit)?;

@@ -139,6 +139,7 @@ impl Core {
     /// Puts the merged run in its inputs' place, then removes their files.
     fn finish_merge(&self, writer: &Writer, inputs: &[Arc<Run>], metas: &[Meta]) -> Result<u64> {
         let merged = self.open_run(metas)?;
+        self.sync_names(writer)?;
         let bytes = merged.as_ref().map_or(0, |run| run.bytes);
         let mut live = writer.live();
         let runs = replaced(&self.view.load().runs, inputs, merged.as_ref());

@@ -2,6 +2,7 @@
 
 mod batch;
 mod builder;
+mod checks;
 mod commit;
 mod core;
 mod driver;
@@ -13,6 +14,7 @@ mod merging;
 mod open;
 mod place;
 mod reader;
+mod recover;
 mod replay;
 mod scan;
 mod syncer;
@@ -213,8 +215,7 @@ impl Seen {
     /// [`Poisoned`](Error::Poisoned) if the system could not: then what was
     /// recorded since the last sync may or may not survive one.
     pub fn sync(&self) -> Result<()> {
-        let core = self.core();
-        core.sync_appended(core.writer()?)
+        self.core().sync_all()
     }
 
     /// Writes all memtables to segments.
@@ -244,7 +245,7 @@ impl Seen {
     ///
     /// [`Corrupt`](Error::Corrupt), [`Io`](Error::Io); the handle stays as it was.
     pub fn refresh(&self) -> Result<()> {
-        self.core().refresh(false)
+        self.core().refresh(false).map(drop)
     }
 
     /// Does one bounded step of background work: a sync, a flush, a piece of a
@@ -341,99 +342,4 @@ pub fn verify(path: impl AsRef<Path>, progress: &mut dyn FnMut(&Progress)) -> Re
     let vfs = crate::env::Env::default().vfs;
     place::must_exist(&*vfs, path.as_ref())?;
     verify::verify(&vfs, path.as_ref(), progress)
-}
-
-impl Core {
-    /// Freezes the active memtable and flushes all.
-    fn flush_all(&self) -> Result<()> {
-        let writer = self.writer()?;
-        self.check_open(&lock(&writer.commit))?;
-        // As for writers: on a full disk memtables must not pile up.
-        while self.view.load().frozen.len() >= flush::MAX_FROZEN && self.flush_step(writer)? {}
-        {
-            let mut commit = lock(&writer.commit);
-            self.check_open(&commit)?;
-            self.rotate(writer, &mut commit)?;
-        }
-        // In this thread: if the store's own is at it, this waits for its turn.
-        while self.flush_step(writer)? {}
-        Ok(())
-    }
-
-    fn check_open(&self, commit: &commit::Commit) -> Result<()> {
-        if commit.closed {
-            return Err(Error::Closed {
-                path: self.dir.clone(),
-            });
-        }
-        Ok(())
-    }
-}
-
-impl Handle {
-    fn start(core: Arc<Core>) -> Result<Handle> {
-        let threads = match &core.mode {
-            Mode::Write(_) => core.start_threads()?,
-            Mode::Read(_) => Vec::new(),
-        };
-        Ok(Handle {
-            core,
-            threads: Mutex::new(threads),
-        })
-    }
-
-    /// Does nothing the second time.
-    fn close(&self) -> Result<()> {
-        let Mode::Write(writer) = &self.core.mode else {
-            return Ok(());
-        };
-        // Held to the end: a second call returns when the store is closed.
-        let mut threads = lock(&self.threads);
-        writer.stop();
-        for thread in threads.drain(..) {
-            // A thread that panicked has nothing more to say.
-            let _ = thread.join();
-        }
-        let was_closed = std::mem::replace(&mut lock(&writer.commit).closed, true);
-        let outcome = if was_closed {
-            Ok(())
-        } else {
-            self.core.settle(writer)
-        };
-        // Other clones may live on; the lock must not. Those that are flushing or
-        // merging end their step first, and begin no other.
-        let _turn = lock(&writer.flushing);
-        let mut running = lock(&writer.merging);
-        self.core.abandon_merge(writer, &mut running);
-        writer.live().released = true;
-        lock(&writer.lock).take();
-        outcome
-    }
-}
-
-impl Core {
-    /// Leaves a store that opens without reading a log, or at least one whose logs
-    /// are synced and of known length.
-    fn settle(&self, writer: &core::Writer) -> Result<()> {
-        writer.syncer.check()?;
-        self.rotate(writer, &mut lock(&writer.commit))?;
-        let flushed = (|| {
-            while self.flush_step(writer)? {}
-            Ok(())
-        })();
-        if flushed.is_err() && writer.syncer.check().is_ok() {
-            // The logs' lengths are known; if there is no room for a manifest
-            // either, the next opening finds the ends by itself.
-            let mut live = writer.live();
-            let _ = self.edit(writer, &mut live, |_| {});
-        }
-        flushed
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        // Who wants to know calls `close`.
-        let _ = self.close();
-    }
 }

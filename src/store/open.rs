@@ -1,19 +1,20 @@
 //! Opening: what is at the path, the lock, the manifest, and what logs hold.
 
+use super::checks::{check_run, check_segment};
 use super::commit::Commit;
-use super::core::{Core, Cut, Live, Mode, Recovery, Work, Writer};
+use super::core::{Core, Live, Mode, Recovery, Work, Writer};
 use super::handle::Handle;
 use super::place::{
-    Found, LOCK, create_dir, file_number, live_files, missing, must_exist, no_manifest, survey,
+    Found, LOCK, is_log_or_segment, live_files, missing, must_exist, no_manifest, survey,
+    sync_parents,
 };
 use super::reader::{Reader, empty_memtable};
-use super::replay::Replayed;
+use super::recover::recover;
 use super::syncer::Syncer;
-use super::view::{Frozen, Run, View};
+use super::view::{Run, View};
 use crate::canon::Canon;
 use crate::error::{Error, Result};
 use crate::header::StoreId;
-use crate::log::Tail;
 use crate::manifest::{self, Manifest};
 use crate::memtable::Memtable;
 use crate::options::Options;
@@ -30,7 +31,8 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
     let vfs = options.env.vfs.clone();
     let found = survey(&*vfs, dir)?;
     if found == Found::Nothing {
-        create_dir(&*vfs, dir)?;
+        vfs.create_dir(dir)
+            .map_err(|e| Error::io("create", dir, e))?;
     }
     let lock_path = dir.join(LOCK);
     let lock = vfs
@@ -48,14 +50,23 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
     }
     let manifest = match Manifest::load(&*vfs, dir)? {
         Some(manifest) => manifest,
-        None => create(dir, &options)?,
+        None => {
+            // Also if the directory was there: whoever made it may have died before
+            // its name was durable.
+            sync_parents(&*vfs, dir)?;
+            create(dir, &options)?
+        }
     };
     let canon = check_fixed(dir, &manifest, &options)?;
+    // The manifest that was read may not be durable yet: whoever renamed it may have
+    // died before the names were synced. What it replaced must stay until they are.
+    vfs.sync_dir(dir).map_err(|e| Error::io("sync", dir, e))?;
     remove_orphans(&*vfs, dir, &manifest)?;
 
     let runs = open_runs(&vfs, dir, &manifest, &options)?;
     let mut manifest = manifest;
-    let (frozen, recovery, next_sequence, position) = recover(&*vfs, dir, &mut manifest)?;
+    let recovered = recover(&*vfs, dir, &mut manifest)?;
+    let next_sequence = recovered.next_sequence;
     let (active, appender) =
         Memtable::new(options.memory).map_err(|e| Error::io("get memory for", dir, e))?;
     let core = Core {
@@ -64,12 +75,12 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
         store: manifest.store,
         stamps: manifest.stamps,
         seed: manifest.seed,
-        recovery,
+        recovery: recovered.recovery,
         counters: Counters::default(),
         view: ArcSwap::from_pointee(View {
             rotation: 0,
             active,
-            frozen,
+            frozen: recovered.frozen,
             runs,
         }),
         mode: Mode::Write(Box::new(Writer {
@@ -80,11 +91,11 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
                 rotation: 0,
                 next_sequence,
                 first_sequence: next_sequence,
-                position,
+                position: recovered.position,
                 hidden: 0,
                 closed: false,
             }),
-            syncer: Syncer::new(next_sequence - 1, position),
+            syncer: Syncer::new(next_sequence - 1, recovered.position, manifest.position),
             live: Mutex::new(Live {
                 manifest,
                 closing: false,
@@ -94,6 +105,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
                 flush_wanted: false,
             }),
             changed: Condvar::new(),
+            last_sync: Mutex::new(options.env.clock.elapsed()),
             flushing: Mutex::new(()),
             merging: Mutex::new(None),
         })),
@@ -110,7 +122,7 @@ pub(super) fn open_read_only(dir: &Path, options: Options) -> Result<Handle> {
     let manifest = Manifest::load(&*vfs, dir)?.ok_or_else(|| no_manifest(dir))?;
     let canon = check_fixed(dir, &manifest, &options)?;
     let active = empty_memtable().map_err(|e| Error::io("get memory for", dir, e))?;
-    let core = Core {
+    let mut core = Core {
         dir: dir.to_path_buf(),
         canon,
         store: manifest.store,
@@ -127,7 +139,7 @@ pub(super) fn open_read_only(dir: &Path, options: Options) -> Result<Handle> {
         mode: Mode::Read(Reader::default()),
         options,
     };
-    core.refresh(true)?;
+    core.recovery = core.refresh(true)?;
     Handle::start(Arc::new(core))
 }
 
@@ -195,8 +207,11 @@ fn check_fixed(dir: &Path, manifest: &Manifest, options: &Options) -> Result<Can
 fn remove_orphans(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<()> {
     let live: Vec<String> = live_files(manifest).collect();
     for name in vfs.list(dir).map_err(|e| Error::io("list", dir, e))? {
-        let own = file_number(&name).is_some() || name == manifest::TEMPORARY;
-        if own && !live.contains(&name) {
+        if live.contains(&name) {
+            continue;
+        }
+        if name == manifest::TEMPORARY || is_log_or_segment(vfs, dir, &name, Some(manifest.store))?
+        {
             let path = dir.join(&name);
             vfs.remove(&path)
                 .map_err(|e| Error::io("remove", &path, e))?;
@@ -222,84 +237,11 @@ fn open_runs(
         .iter()
         .map(|run| {
             let segments = run.iter().map(open_one).collect::<Result<Vec<_>>>()?;
-            check_run(dir, &segments)?;
+            for segment in &segments {
+                check_segment(dir, segment, manifest)?;
+            }
+            check_run(dir, segments.iter().map(|segment| segment.meta()))?;
             Ok(Run::new(segments))
         })
         .collect()
-}
-
-/// A run has segments, and their key ranges follow one another.
-pub(super) fn check_run(dir: &Path, segments: &[Arc<Segment>]) -> Result<()> {
-    let ordered = segments
-        .windows(2)
-        .all(|pair| matches!(pair, [a, b] if a.meta().last < b.meta().first));
-    if segments.is_empty() || !ordered {
-        return Err(Error::corrupt(
-            &dir.join(manifest::FILE_NAME),
-            48,
-            "runs of segments whose key ranges follow one another",
-            "a run without segments, or with overlapping ones",
-        ));
-    }
-    Ok(())
-}
-
-/// Reads the logs that the manifest names into frozen memtables, newest first.
-/// Their final lengths are noted in `manifest`, to be saved with the next log.
-#[allow(clippy::type_complexity, reason = "taken apart at the one call")]
-fn recover(
-    vfs: &dyn Vfs,
-    dir: &Path,
-    manifest: &mut Manifest,
-) -> Result<(Vec<Arc<Frozen>>, Recovery, u64, Option<u64>)> {
-    let mut frozen = Vec::new();
-    let mut recovery = Recovery::default();
-    let mut next = manifest.sequence;
-    let mut position = manifest.position;
-    let count = manifest.logs.len();
-    for (place, log) in manifest.logs.iter_mut().enumerate() {
-        let mut replayed =
-            Replayed::open(vfs, dir, manifest.store, manifest.seed, log).map_err(missing)?;
-        let path = replayed.reader().path().to_path_buf();
-        if log.first_sequence != next || (log.length.is_none() && place + 1 < count) {
-            return Err(Error::corrupt(
-                &dir.join(manifest::FILE_NAME),
-                48,
-                format!("logs that follow one another, the next from frame {next} on"),
-                format!("log {} from frame {}", log.number, log.first_sequence),
-            ));
-        }
-        let tail = replayed.read(log.length, true)?;
-        // What is answered from now on must not depend on pages that a power loss
-        // would take.
-        replayed
-            .reader()
-            .file()
-            .sync()
-            .map_err(|e| Error::io("sync", &path, e))?;
-        let end = replayed.reader().offset();
-        if let Tail::Unfinished { reason } = tail {
-            recovery.cuts.push(Cut {
-                path,
-                offset: end,
-                reason,
-            });
-        }
-        log.length = Some(end);
-        let first = next;
-        next = replayed.reader().next_sequence();
-        position = replayed.position().or(position);
-        recovery.logs += 1;
-        recovery.entries += replayed.memtable().len();
-        frozen.insert(
-            0,
-            Arc::new(Frozen {
-                memtable: replayed.memtable().clone(),
-                log: log.number,
-                sequences: (first, next.saturating_sub(1)),
-                position: replayed.position(),
-            }),
-        );
-    }
-    Ok((frozen, recovery, next, position))
 }

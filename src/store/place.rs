@@ -1,9 +1,10 @@
 //! The store's directory: what is at a path, and which names in it are the store's.
 
 use crate::error::{Error, Result};
+use crate::header::{self, FileKind, StoreId};
 use crate::manifest::{self, Manifest};
 use crate::vfs::{Kind, Vfs};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The file whose lock is the store's.
 pub(super) const LOCK: &str = "LOCK";
@@ -48,13 +49,15 @@ pub(super) fn survey(vfs: &dyn Vfs, dir: &Path) -> Result<Found> {
     }
     // The manifest comes before any log or segment: these without it mean that it
     // was lost, and then nothing is created over them.
-    if let Some(name) = names.iter().find(|name| file_number(name).is_some()) {
-        return Err(Error::corrupt(
-            &dir.join(manifest::FILE_NAME),
-            0,
-            format!("a manifest beside {name}"),
-            "no file",
-        ));
+    for name in &names {
+        if is_log_or_segment(vfs, dir, name, None)? {
+            return Err(Error::corrupt(
+                &dir.join(manifest::FILE_NAME),
+                0,
+                format!("a manifest beside {name}"),
+                "no file",
+            ));
+        }
     }
     match names
         .iter()
@@ -67,39 +70,58 @@ pub(super) fn survey(vfs: &dyn Vfs, dir: &Path) -> Result<Found> {
     }
 }
 
-/// The number in the name of a log or a segment.
-pub(super) fn file_number(name: &str) -> Option<u64> {
-    let (stem, extension) = name.split_once('.')?;
-    let own = matches!(extension, "log" | "seg")
-        && stem.len() >= 6
-        && stem.bytes().all(|byte| byte.is_ascii_digit());
-    own.then(|| stem.parse().ok()).flatten()
+/// Whether a file is a log or a segment, going by its name and its first bytes: of
+/// the store `of` if that is given. One whose beginning was never written counts
+/// as the store's: it was being created.
+pub(super) fn is_log_or_segment(
+    vfs: &dyn Vfs,
+    dir: &Path,
+    name: &str,
+    of: Option<StoreId>,
+) -> Result<bool> {
+    let kind = match name.split_once('.') {
+        Some((number, extension)) => match (number.parse(), extension) {
+            (Ok(number), "log") if crate::log::file_name(number) == name => FileKind::Log,
+            (Ok(number), "seg") if crate::segment::file_name(number) == name => FileKind::Segment,
+            _ => return Ok(false),
+        },
+        None => return Ok(false),
+    };
+    let path = dir.join(name);
+    if vfs
+        .kind(&path)
+        .map_err(|e| Error::io("look at", &path, e))?
+        != Some(Kind::File)
+    {
+        return Ok(false);
+    }
+    let file = vfs.open(&path).map_err(|e| Error::io("open", &path, e))?;
+    header::looks_like(&*file, &path, kind, of)
 }
 
-/// Creates the directory and makes its name, and those of missing parents, durable.
-pub(super) fn create_dir(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
-    let mut to_sync = Vec::new();
-    let mut missing = Some(dir);
-    while let Some(path) = missing {
+/// Makes the directory's name durable, and the names of the directories above it:
+/// which of them are new is not known after a creation that was cut short.
+pub(super) fn sync_parents(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
+    let mut path = dir;
+    loop {
         let parent = match path.parent() {
-            Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
-            Some(parent) => parent.to_path_buf(),
-            None => break,
+            Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+            Some(parent) => parent,
+            None => return Ok(()),
         };
-        let exists = vfs
-            .kind(&parent)
-            .map_err(|e| Error::io("look at", &parent, e))?
-            .is_some();
-        to_sync.push(parent);
-        missing = if exists { None } else { path.parent() };
+        match vfs.sync_dir(parent) {
+            Ok(()) => {}
+            // One that may not be opened was not made by this user just now.
+            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied && path != dir => {
+                return Ok(());
+            }
+            Err(e) => return Err(Error::io("sync", parent, e)),
+        }
+        if parent == Path::new(".") {
+            return Ok(());
+        }
+        path = parent;
     }
-    vfs.create_dir(dir)
-        .map_err(|e| Error::io("create", dir, e))?;
-    for parent in to_sync {
-        vfs.sync_dir(&parent)
-            .map_err(|e| Error::io("sync", &parent, e))?;
-    }
-    Ok(())
 }
 
 /// The names of the logs and segments that a manifest names.

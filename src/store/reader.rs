@@ -4,7 +4,8 @@
 //! the manifest can be gone when it opens them: then it reads the manifest again.
 //! What it has opened it holds, so that its view stays whole.
 
-use super::core::{Core, Mode, lock};
+use super::checks::{check_run, check_segment};
+use super::core::{Core, Mode, Recovery, lock};
 use super::replay::Replayed;
 use super::view::{Frozen, Run, View};
 use crate::error::{Error, Result};
@@ -36,9 +37,9 @@ pub(super) struct ReaderState {
 impl Core {
     /// Brings a reader's view up to date: everything acknowledged before this call
     /// began is in it afterwards. Nothing to do for a writer.
-    pub(super) fn refresh(&self, thorough: bool) -> Result<()> {
+    pub(super) fn refresh(&self, thorough: bool) -> Result<Recovery> {
         let Mode::Read(reader) = &self.mode else {
-            return Ok(());
+            return Ok(Recovery::default());
         };
         let mut state = lock(&reader.state);
         let vfs = &*self.options.env.vfs;
@@ -55,7 +56,7 @@ impl Core {
                 ));
             }
             match self.refresh_from(&manifest, &mut state, thorough) {
-                Ok(()) => return Ok(()),
+                Ok(found) => return Ok(found),
                 Err(error) if error.is_not_found() => {
                     // The same manifest twice: the file is not merely replaced.
                     if gone.as_ref() == Some(&manifest) {
@@ -79,7 +80,7 @@ impl Core {
         manifest: &Manifest,
         state: &mut ReaderState,
         thorough: bool,
-    ) -> Result<()> {
+    ) -> Result<Recovery> {
         let vfs = &*self.options.env.vfs;
         let runs = self.reopen_runs(manifest)?;
         // Everything that can be missing is opened before anything is read.
@@ -100,25 +101,29 @@ impl Core {
                 .any(|log| log.number == known.reader().number())
         });
         state.logs.sort_by_key(|log| log.reader().first_sequence());
-        let mut frozen = Vec::new();
-        let mut position = manifest.position;
+        // All are read before anything is shown: a failure changes no answer.
+        let mut found = Recovery::default();
         for replayed in &mut state.logs {
             let number = replayed.reader().number();
-            let recorded = manifest
-                .logs
-                .iter()
-                .find(|log| log.number == number)
-                .and_then(|log| log.length);
-            replayed.read(recorded, thorough)?;
+            let named = manifest.logs.iter().find(|log| log.number == number);
+            let tail = replayed.read(named.and_then(|log| log.length), thorough)?;
+            replayed.sync_if_immediate()?;
+            found.add(replayed, tail);
+        }
+        let mut frozen = Vec::new();
+        let mut position = manifest.position;
+        for replayed in &state.logs {
+            replayed.publish();
             position = replayed.position().or(position);
             frozen.push(Arc::new(Frozen {
                 memtable: replayed.memtable().clone(),
-                log: number,
+                log: replayed.reader().number(),
                 sequences: (
                     replayed.reader().first_sequence(),
                     replayed.reader().next_sequence().saturating_sub(1),
                 ),
                 position: replayed.position(),
+                recovered: false,
             }));
         }
         frozen.reverse();
@@ -130,7 +135,7 @@ impl Core {
             frozen,
             runs,
         });
-        Ok(())
+        Ok(found)
     }
 
     /// The manifest's runs, from segments of the present view where it has them.
@@ -148,7 +153,10 @@ impl Core {
             .iter()
             .map(|run| {
                 let segments = run.iter().map(reopen).collect::<Result<Vec<_>>>()?;
-                super::open::check_run(&self.dir, &segments)?;
+                for segment in &segments {
+                    check_segment(&self.dir, segment, manifest)?;
+                }
+                check_run(&self.dir, segments.iter().map(|segment| segment.meta()))?;
                 Ok(Run::new(segments))
             })
             .collect()

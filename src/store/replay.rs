@@ -62,7 +62,8 @@ impl Replayed {
         })
     }
 
-    /// Reads what follows in the log, and shows it to those who hold the memtable.
+    /// Reads what follows in the log; nothing is shown before
+    /// [`publish`](Replayed::publish).
     pub(super) fn read(&mut self, recorded: Option<u64>, thorough: bool) -> Result<Tail> {
         let Replayed {
             reader,
@@ -70,16 +71,32 @@ impl Replayed {
             position,
         } = self;
         let path = reader.path().to_path_buf();
-        let tail = reader.read(recorded, thorough, &mut |operation| match operation {
+        reader.read(recorded, thorough, &mut |operation| match operation {
             Operation::Insert { key, millis } => table.insert(key, millis, &path),
             Operation::Position(at) => {
                 *position = Some(at);
                 Ok(())
             }
-        })?;
+        })
+    }
+
+    /// Shows what was read to those who hold the memtable.
+    pub(super) fn publish(&self) {
         let appender = &self.table.appender;
         appender.memtable().publish(appender.mark());
-        Ok(tail)
+    }
+
+    /// Makes what was read durable, where the log's writer tells nobody of an entry
+    /// before it is: so a reader must not either.
+    pub(super) fn sync_if_immediate(&self) -> Result<()> {
+        if !self.reader.is_immediate() {
+            return Ok(());
+        }
+        let path = self.reader.path();
+        self.reader
+            .file()
+            .sync()
+            .map_err(|e| Error::io("sync", path, e))
     }
 
     pub(super) fn reader(&self) -> &LogReader {
@@ -89,6 +106,11 @@ impl Replayed {
     /// The memtable; another one after a [`read`](Replayed::read) that outgrew it.
     pub(super) fn memtable(&self) -> &Arc<Memtable> {
         self.table.appender.memtable()
+    }
+
+    /// Entries read so far.
+    pub(super) fn entries(&self) -> u64 {
+        self.table.appender.len()
     }
 
     /// The last position in the log.
@@ -108,13 +130,13 @@ impl Table {
     }
 
     fn grow(&mut self, path: &Path) -> Result<()> {
-        let old = self.appender.memtable().clone();
-        old.publish(self.appender.mark());
-        self.appender = new_appender(old.memory().saturating_mul(2), path)?;
-        for entry in old.iter() {
+        let memory = self.appender.memtable().memory().saturating_mul(2);
+        let mut larger = new_appender(memory, path)?;
+        for entry in self.appender.iter() {
             let hash = crate::filter::hash(self.seed, entry.key);
-            self.appender.insert(hash, entry.key, entry.record.millis());
+            larger.insert(hash, entry.key, entry.record.millis());
         }
+        self.appender = larger;
         Ok(())
     }
 }

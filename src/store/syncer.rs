@@ -54,17 +54,14 @@ struct State {
 }
 
 impl Syncer {
-    pub(super) fn new(synced: u64, position: Option<u64>) -> Syncer {
+    pub(super) fn new(synced: u64, applied: Option<u64>, durable: Option<u64>) -> Syncer {
         Syncer {
             synced: AtomicU64::new(synced),
             poison: OnceLock::new(),
             state: Mutex::new(State {
                 syncing: false,
                 wanted: None,
-                positions: Positions {
-                    applied: position,
-                    durable: position,
-                },
+                positions: Positions { applied, durable },
             }),
             done: Condvar::new(),
         }
@@ -107,6 +104,12 @@ impl Syncer {
     pub(super) fn applied(&self, position: u64) {
         let applied = &mut self.state().positions.applied;
         *applied = (*applied).max(Some(position));
+    }
+
+    /// Notes a position that is in segments now.
+    pub(super) fn flushed(&self, position: Option<u64>) {
+        let durable = &mut self.state().positions.durable;
+        *durable = (*durable).max(position);
     }
 
     pub(super) fn positions(&self) -> Positions {
@@ -156,7 +159,8 @@ impl Syncer {
                         // Others may have been applied while this sync was on.
                         let applied = &mut state.positions.applied;
                         *applied = (*applied).max(target.position);
-                        state.positions.durable = target.position;
+                        let durable = &mut state.positions.durable;
+                        *durable = (*durable).max(target.position);
                     }
                     self.synced.fetch_max(target.sequence, Ordering::AcqRel);
                     self.done.notify_all();

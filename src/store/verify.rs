@@ -1,9 +1,11 @@
 //! Reads everything and checks everything.
 
-use super::place::{file_number, live_files, missing, no_manifest};
+use super::checks::{check_log, check_run, check_segment};
+use super::core::Cut;
+use super::place::{LOCK, is_log_or_segment, live_files, missing, no_manifest};
 use crate::error::{Error, Result};
-use crate::log::{LogReader, Operation};
-use crate::manifest::{self, Manifest};
+use crate::log::{LogReader, Operation, Tail};
+use crate::manifest::{self, LogRef, Manifest};
 use crate::options::Reads;
 use crate::segment::Segment;
 use crate::vfs::Vfs;
@@ -32,6 +34,9 @@ pub struct VerifyReport {
     pub entries: u64,
     /// Every damaged part, as an error that names file and offset.
     pub damage: Vec<Error>,
+    /// Unfinished ends of logs: what a writer is just writing, or did not finish when
+    /// it was killed. They are no damage.
+    pub cuts: Vec<Cut>,
     /// Names in the store's directory that are none of the store's. They are left
     /// alone.
     pub unknown_files: Vec<String>,
@@ -54,72 +59,90 @@ pub(super) fn verify(
         bytes: 0,
         total: segments,
     };
-    for named in manifest.runs.iter().flatten() {
-        let path = dir.join(crate::segment::file_name(named.number));
-        let before = done.bytes;
-        let checked = Segment::open(vfs, &path, manifest.store, named, Reads::Pread)
-            .and_then(|segment| {
-                check_against(&segment, &manifest, &path)?;
-                Ok(segment)
-            })
-            .map(|segment| {
-                let damage = segment.verify_all(&mut |bytes| {
-                    done.bytes = (done.bytes + bytes).min(before + named.size);
-                    progress(&done);
+    for run in &manifest.runs {
+        let mut metas = Vec::new();
+        for named in run {
+            let path = dir.join(crate::segment::file_name(named.number));
+            let before = done.bytes;
+            let checked = Segment::open(vfs, &path, manifest.store, named, Reads::Pread)
+                .and_then(|segment| check_segment(dir, &segment, &manifest).map(|()| segment))
+                .map(|segment| {
+                    let damage = segment.verify_all(&mut |bytes| {
+                        done.bytes = (done.bytes + bytes).min(before + named.size);
+                        progress(&done);
+                    });
+                    (segment.meta().clone(), damage)
                 });
-                (segment.meta().keys, damage)
-            });
-        done.bytes = before + named.size;
-        progress(&done);
-        match checked {
-            Ok((keys, damage)) => {
-                report.entries += if damage.is_empty() { keys } else { 0 };
-                report.damage.extend(damage);
+            done.bytes = before + named.size;
+            progress(&done);
+            match checked {
+                Ok((meta, damage)) => {
+                    report.entries += if damage.is_empty() { meta.keys } else { 0 };
+                    report.damage.extend(damage);
+                    metas.push(meta);
+                }
+                Err(error) if error.is_not_found() && is_replaced(&**vfs, dir, &path)? => continue,
+                Err(error) => report.damage.push(missing(error)),
             }
-            Err(error) if error.is_not_found() && is_replaced(&**vfs, dir, &path)? => continue,
-            Err(error) => report.damage.push(missing(error)),
+            report.files += 1;
+            report.bytes += named.size;
+        }
+        // Of those that could be opened: what is missing is told already.
+        if !metas.is_empty() || run.is_empty() {
+            report.damage.extend(check_run(dir, metas.iter()).err());
+        }
+    }
+    let mut next = Some(manifest.sequence);
+    for (place, log) in manifest.logs.iter().enumerate() {
+        if let Some(next) = next {
+            let is_last = place + 1 == manifest.logs.len();
+            report
+                .damage
+                .extend(check_log(dir, log, next, is_last).err());
+        }
+        match verify_log(&**vfs, dir, &manifest, log, &mut report) {
+            Ok(reached) => next = Some(reached),
+            Err(error) => {
+                // Where the next log begins cannot be told.
+                next = None;
+                let path = dir.join(crate::log::file_name(log.number));
+                if error.is_not_found() && is_replaced(&**vfs, dir, &path)? {
+                    continue;
+                }
+                report.damage.push(missing(error));
+            }
         }
         report.files += 1;
-        report.bytes += named.size;
     }
-    for log in &manifest.logs {
-        let path = dir.join(crate::log::file_name(log.number));
-        let checked =
-            LogReader::open(&**vfs, &path, manifest.store, log.number).and_then(|mut reader| {
-                let mut entries = 0;
-                reader.read(log.length, true, &mut |operation| {
-                    entries += u64::from(matches!(operation, Operation::Insert { .. }));
-                    Ok(())
-                })?;
-                Ok((entries, reader.offset()))
-            });
-        match checked {
-            Ok((entries, bytes)) => {
-                report.entries += entries;
-                report.bytes += bytes;
-            }
-            Err(error) if error.is_not_found() && is_replaced(&**vfs, dir, &path)? => continue,
-            Err(error) => report.damage.push(missing(error)),
-        }
-        report.files += 1;
-    }
-    report.unknown_files = unknown_files(&**vfs, dir)?;
+    report.unknown_files = unknown_files(&**vfs, dir, &manifest)?;
     Ok(report)
 }
 
-/// What a segment says of itself agrees with the manifest.
-fn check_against(segment: &Segment, manifest: &Manifest, path: &Path) -> Result<()> {
-    let said = (segment.seed(), segment.policy(), segment.stamps());
-    let named = (manifest.seed, manifest.policy.as_str(), manifest.stamps);
-    if said == named {
-        return Ok(());
+/// Reads a log; the number of the frame that would follow it.
+fn verify_log(
+    vfs: &dyn Vfs,
+    dir: &Path,
+    manifest: &Manifest,
+    log: &LogRef,
+    report: &mut VerifyReport,
+) -> Result<u64> {
+    let path = dir.join(crate::log::file_name(log.number));
+    let mut reader = LogReader::open(vfs, &path, manifest.store, log.number)?;
+    let mut entries = 0;
+    let tail = reader.read(log.length, true, &mut |operation| {
+        entries += u64::from(matches!(operation, Operation::Insert { .. }));
+        Ok(())
+    })?;
+    report.entries += entries;
+    report.bytes += reader.offset();
+    if let Tail::Unfinished { reason } = tail {
+        report.cuts.push(Cut {
+            path,
+            offset: reader.offset(),
+            reason,
+        });
     }
-    Err(Error::corrupt(
-        path,
-        0,
-        format!("the hash seed, policy and stamps {named:?} of the manifest"),
-        format!("{said:?}"),
-    ))
+    Ok(reader.next_sequence())
 }
 
 /// Whether the manifest in force does not name the file any more.
@@ -129,15 +152,24 @@ fn is_replaced(vfs: &dyn Vfs, dir: &Path, path: &Path) -> Result<bool> {
     Ok(!live.any(|name| path.ends_with(&name)))
 }
 
-/// Names that are neither live nor of the store's own making: files that a crash
-/// left are removed by the next opening, and are not worth a word.
-fn unknown_files(vfs: &dyn Vfs, dir: &Path) -> Result<Vec<String>> {
-    let own = |name: &String| {
-        ["LOCK", manifest::FILE_NAME, manifest::TEMPORARY].contains(&name.as_str())
-            || file_number(name).is_some()
-    };
-    let mut names = vfs.list(dir).map_err(|e| Error::io("list", dir, e))?;
-    names.retain(|name| !own(name));
-    names.sort();
-    Ok(names)
+/// Names that are none of the store's. Its own left-overs of a crash are removed by
+/// the next opening for writing, and are not worth a word.
+fn unknown_files(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<Vec<String>> {
+    let mut known: Vec<String> = live_files(manifest).collect();
+    known.extend([LOCK, manifest::FILE_NAME, manifest::TEMPORARY].map(String::from));
+    let mut unknown = Vec::new();
+    for name in vfs.list(dir).map_err(|e| Error::io("list", dir, e))? {
+        if known.contains(&name) {
+            continue;
+        }
+        match is_log_or_segment(vfs, dir, &name, Some(manifest.store)) {
+            Ok(true) => {}
+            Ok(false) => unknown.push(name),
+            // Gone meanwhile: a writer's.
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    unknown.sort();
+    Ok(unknown)
 }

@@ -132,18 +132,17 @@ impl File for OsFile {
 }
 
 /// Whether writing over bytes that were written before needs no new block, so
-/// that a store to a map of them cannot meet a full disk. Known for the ext
-/// family, xfs and tmpfs; a file system that copies on write, works over a
-/// network or is unknown does not count.
+/// that a store to a map of them cannot meet a full disk. Known for the ext family
+/// and tmpfs. A file system that copies on write does not count, nor does xfs, where
+/// a copy of the file may share its blocks, nor one over a network or unknown.
 #[cfg(target_os = "linux")]
 fn overwrites_in_place(file: &fs::File) -> bool {
     const EXT: i64 = 0xEF53;
-    const XFS: i64 = 0x5846_5342;
     const TMPFS: i64 = 0x0102_1994;
     rustix::fs::fstatfs(file).is_ok_and(|stat| {
         #[allow(clippy::unnecessary_cast, reason = "its type differs by platform")]
         let kind = stat.f_type as i64;
-        [EXT, XFS, TMPFS].contains(&kind)
+        [EXT, TMPFS].contains(&kind)
     })
 }
 
