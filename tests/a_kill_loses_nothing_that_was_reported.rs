@@ -69,7 +69,7 @@ fn at_any_moment_and_every_durability() {
     let (_dir, path) = place();
     let text = path.to_str().unwrap();
     let random = Seeded::new(std::process::id().into());
-    let rounds = 45 * long();
+    let rounds = 24 * long();
     // The first operation that is not in the store.
     let mut next = 0;
     let (mut cuts, mut lost_after_report) = (0, 0);
