@@ -4,8 +4,11 @@
 //! cargo run --example crawl_frontier -- /tmp/frontier.seen
 //! ```
 //!
-//! The pages here are made up; a real crawler fetches them. Run it twice: the
-//! second time finds every page recorded, as a restarted crawler would.
+//! The pages here are made up; a real crawler fetches them. Note what a store does
+//! not know yet: a URL is recorded when it is found, not when it was fetched. This
+//! program keeps the pages that it still has to fetch in memory, so that a kill
+//! loses those; a crawler that runs for long writes its frontier to disk before it
+//! records the URLs in it. Run it twice: the second time, every page is known.
 
 use seendb::Seen;
 use std::collections::VecDeque;

@@ -1,9 +1,6 @@
 //! Batches that add no entry, because every URL in them is known, fill logs all the
 //! same: a consumer that reads an outside log again sends nothing else.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 

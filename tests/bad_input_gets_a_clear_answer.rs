@@ -394,11 +394,12 @@ fn files_of_others_are_left_alone_and_reported() {
         std::fs::write(path.join(name), "foreign").unwrap();
     }
     std::fs::create_dir(path.join("directory")).unwrap();
-    // What no manifest names goes with the next opening for writing, not before.
+    // What the store made and no manifest names goes with the next opening for
+    // writing, not before: a whole segment, a log that was never begun.
     let orphans = ["000900.seg", "000901.log", "MANIFEST.tmp"];
-    for name in orphans {
-        std::fs::write(path.join(name), "orphan").unwrap();
-    }
+    std::fs::copy(path.join("000002.seg"), path.join(orphans[0])).unwrap();
+    std::fs::write(path.join(orphans[1]), [0; 4096]).unwrap();
+    std::fs::write(path.join(orphans[2]), "orphan").unwrap();
     let reader = Seen::open_read_only(&path).unwrap();
     let report = reader.verify(&mut |_| {}).unwrap();
     assert!(report.damage.is_empty());

@@ -274,8 +274,8 @@ fn by_flipping_bytes_of_a_log_of_a_killed_writer() {
     let (_dir, path) = place();
     let (log, bytes) = killed(&path, COUNT);
     let used = bytes.iter().rposition(|&byte| byte != 0).unwrap() + 1;
-    // A header of 80 bytes, then frames: 24 bytes and a body of 1 + 8 + 2 + 21.
-    let (head, size) = (80, 56);
+    // A header of 88 bytes, then frames: 24 bytes and a body of 1 + 8 + 2 + 21.
+    let (head, size) = (88, 56);
     assert_eq!(used, head + size * COUNT as usize);
     let step = if long() > 1 { 1 } else { 3 };
     for at in (0..used).step_by(step) {

@@ -50,7 +50,12 @@ fn a_creation_that_was_cut_short_makes_the_directorys_name_durable() {
     let (dir, path) = place();
     std::fs::create_dir(&path).unwrap();
     std::fs::write(path.join("LOCK"), b"").unwrap();
-    let parent = dir.path().file_name().unwrap().to_string_lossy().into_owned();
+    let parent = dir
+        .path()
+        .file_name()
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
     let events = watched(&path, &Faults::new(Maps::System));
     let renamed = events
         .iter()

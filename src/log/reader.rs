@@ -88,13 +88,38 @@ impl LogReader {
                 "one of them is missing",
             ));
         };
+        let offset = header.len.next_multiple_of(ALIGN as u64);
+        let mut padding = [0; ALIGN];
+        let padding = padding
+            .get_mut(..(offset - header.len) as usize)
+            .unwrap_or_default();
+        match read_exact_at(&*file, padding, header.len) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
+                return Err(Error::corrupt(
+                    path,
+                    header.len,
+                    "zeros behind the header",
+                    "the end of the file",
+                ));
+            }
+            Err(e) => return Err(Error::io("read", path, e)),
+        }
+        if padding.iter().any(|&byte| byte != 0) {
+            return Err(Error::corrupt(
+                path,
+                header.len,
+                "zeros behind the header",
+                format!("{padding:02x?}"),
+            ));
+        }
         Ok(LogReader {
             file,
             path: path.to_path_buf(),
             number,
             id,
             immediate,
-            offset: header.len.next_multiple_of(ALIGN as u64),
+            offset,
             first_sequence,
             next_sequence: first_sequence,
         })

@@ -17,8 +17,6 @@ use std::path::{Path, PathBuf};
 ///     .canon(Canon::raw())
 ///     .durability(Durability::Interval(Duration::from_millis(200)))
 ///     .create()?;
-/// # Ok::<(), seendb::Error>(())
-/// # .map_err(|e| -> Box<dyn std::error::Error> { e.into() })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -34,7 +34,6 @@ pub(super) struct Commit {
     pub(super) position: Option<u64>,
     /// Entries up to this frame become visible only when they are durable.
     pub(super) hidden: u64,
-    pub(super) closed: bool,
 }
 
 /// A batch as it is committed. `new[i]` says on the way in whether item `i` was
@@ -57,12 +56,7 @@ impl Core {
     pub(super) fn commit(&self, rotation: u64, batch: &mut Candidates<'_>) -> Result<bool> {
         let writer = self.writer()?;
         let mut commit = lock(&writer.commit);
-        writer.syncer.check()?;
-        if commit.closed {
-            return Err(Error::Closed {
-                path: self.dir.clone(),
-            });
-        }
+        self.check_writable(writer)?;
         if commit.rotation != rotation {
             return Ok(false);
         }

@@ -14,6 +14,7 @@ use crate::stats::Counters;
 use crate::vfs::Lock;
 use arc_swap::ArcSwap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -75,6 +76,8 @@ pub(super) struct Writer {
     /// The right to append.
     pub(super) commit: Mutex<Commit>,
     pub(super) syncer: Syncer,
+    /// No more writes are taken.
+    pub(super) closed: AtomicBool,
     pub(super) live: Mutex<Live>,
     /// With `live`: there is work, or room, or the handle is closing.
     pub(super) changed: Condvar,
@@ -133,6 +136,15 @@ impl Core {
         Error::Closed {
             path: self.dir.clone(),
         }
+    }
+
+    /// Refuses writes after closing, and after a failure that ended writing.
+    #[inline]
+    pub(super) fn check_writable(&self, writer: &Writer) -> Result<()> {
+        if writer.closed.load(Ordering::Acquire) {
+            return Err(self.closed());
+        }
+        writer.syncer.check()
     }
 
     /// Refuses background work after closing: the store may be another's. Who asks

@@ -4,6 +4,7 @@ use super::core::{Core, Live, Writer, lock};
 use crate::compact::MAX_RUNS;
 use crate::error::{Error, Result};
 use crate::options::{Driver, Durability};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -49,8 +50,17 @@ impl Core {
         let thread = std::thread::Builder::new()
             .name(name.to_string())
             .spawn(move || {
-                if let Ok(writer) = core.writer() {
-                    work(&core, writer);
+                let Ok(writer) = core.writer() else {
+                    return;
+                };
+                let worked = catch_unwind(AssertUnwindSafe(|| work(&core, writer)));
+                if worked.is_err() {
+                    // A bug; but writers must not wait for ever for what is not done.
+                    let cause = std::io::Error::other("a background thread panicked");
+                    writer
+                        .syncer
+                        .poison(Error::io("go on with", &core.dir, cause));
+                    writer.changed.notify_all();
                 }
             });
         match thread {
@@ -155,6 +165,7 @@ impl Core {
     /// Makes everything recorded durable, also what was read from logs at opening.
     pub(super) fn sync_all(&self) -> Result<()> {
         let writer = self.writer()?;
+        self.check_writable(writer)?;
         while self.view.load().frozen.iter().any(|one| one.recovered) && self.flush_step(writer)? {}
         self.sync_appended(writer)
     }

@@ -2,7 +2,9 @@
 
 use super::core::{Core, Mode, Writer, lock};
 use super::flush::MAX_FROZEN;
-use crate::error::{Error, Result};
+use super::view::Frozen;
+use crate::error::Result;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
@@ -14,27 +16,23 @@ pub(super) struct Handle {
 }
 
 impl Core {
-    /// Freezes the active memtable and flushes all.
+    /// Freezes the active memtable, and flushes it and all before it.
     pub(super) fn flush_all(&self) -> Result<()> {
         let writer = self.writer()?;
-        self.check_open(&lock(&writer.commit))?;
+        self.check_writable(writer)?;
         // As for writers: while a disk is full, memtables must not pile up.
         while self.view.load().frozen.len() >= MAX_FROZEN && self.flush_step(writer)? {}
-        {
+        let last = {
             let mut commit = lock(&writer.commit);
-            self.check_open(&commit)?;
+            self.check_writable(writer)?;
             self.rotate(writer, &mut commit)?;
-        }
-        // In this thread: if the store's own is at it, this waits for its turn.
-        while self.flush_step(writer)? {}
-        Ok(())
-    }
-
-    fn check_open(&self, commit: &super::commit::Commit) -> Result<()> {
-        if commit.closed {
-            return Err(Error::Closed {
-                path: self.dir.clone(),
-            });
+            commit.next_sequence
+        };
+        // In this thread: if the store's own is at it, this waits for its turn. What
+        // others freeze meanwhile is theirs to flush.
+        let is_before = |oldest: &Arc<Frozen>| oldest.sequences.0 < last;
+        while self.view.load().frozen.last().is_some_and(is_before) {
+            self.flush_step(writer)?;
         }
         Ok(())
     }
@@ -64,7 +62,11 @@ impl Handle {
             // A thread that panicked has nothing more to say.
             let _ = thread.join();
         }
-        let was_closed = std::mem::replace(&mut lock(&writer.commit).closed, true);
+        let was_closed = {
+            // Under the lock: a commit on its way ends first, and none comes after.
+            let _commit = lock(&writer.commit);
+            writer.closed.swap(true, Ordering::AcqRel)
+        };
         let outcome = if was_closed {
             Ok(())
         } else {

@@ -31,7 +31,7 @@ impl Core {
         let key = key.as_ref();
         let hashes = [self.hash(key)];
         loop {
-            writer.syncer.check()?;
+            self.check_writable(writer)?;
             let mut work = LookupStats::default();
             let view = self.view.load();
             let found = view.find(hashes[0], key, &mut work);
@@ -144,7 +144,7 @@ impl Core {
         let hashes = self.hashes(keys);
         let mut new = Vec::with_capacity(keys.len());
         loop {
-            writer.syncer.check()?;
+            self.check_writable(writer)?;
             let view = self.view.load();
             new.clear();
             self.find_many(&view, keys, &hashes, |record| new.push(record.is_none()))?;

@@ -20,6 +20,8 @@ impl Core {
             let runs = self.view.load().runs.clone();
             let sizes: Vec<u64> = runs.iter().map(|run| run.bytes).collect();
             let Some(window) = next_merge(&sizes) else {
+                // A failure to merge what needs no merging any more is no news.
+                writer.live().merge.error = None;
                 return Ok(false);
             };
             *running = Some(self.begin_merge(&runs, window));

@@ -23,6 +23,7 @@ use crate::stats::Counters;
 use crate::vfs::Vfs;
 use arc_swap::ArcSwap;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex};
 
 /// Opens for writing. `fresh`: there must be no store yet.
@@ -93,9 +94,9 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
                 first_sequence: next_sequence,
                 position: recovered.position,
                 hidden: 0,
-                closed: false,
             }),
             syncer: Syncer::new(next_sequence - 1, recovered.position, manifest.position),
+            closed: AtomicBool::new(false),
             live: Mutex::new(Live {
                 manifest,
                 closing: false,
@@ -213,8 +214,12 @@ fn remove_orphans(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<()> 
         if name == manifest::TEMPORARY || is_log_or_segment(vfs, dir, &name, Some(manifest.store))?
         {
             let path = dir.join(&name);
-            vfs.remove(&path)
-                .map_err(|e| Error::io("remove", &path, e))?;
+            match vfs.remove(&path) {
+                Ok(()) => {}
+                // Somebody else tidied up.
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+                Err(e) => return Err(Error::io("remove", &path, e)),
+            }
         }
     }
     Ok(())

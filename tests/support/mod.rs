@@ -33,7 +33,9 @@ pub fn long() -> u64 {
 /// A directory that is removed at the end, and a path in it where no store is yet. In
 /// memory where there is such a place: thousands of syncs take their time on a disk.
 pub fn place() -> (tempfile::TempDir, PathBuf) {
-    let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+    let dir = tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap();
     let path = dir.path().join("store");
     (dir, path)
 }
