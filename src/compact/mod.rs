@@ -8,6 +8,6 @@ mod run_writer;
 
 pub(crate) use merge::Merge;
 pub(crate) use merged::{Merged, Source};
-pub(crate) use policy::{MAX_RUNS, next_merge};
+pub(crate) use policy::{Candidate, MAX_RUNS, next_merge};
 pub(crate) use run_cursor::RunCursor;
 pub(crate) use run_writer::{RunWriter, Target};

@@ -85,8 +85,8 @@ pub(super) struct Writer {
     pub(super) last_sync: Mutex<Duration>,
     /// The right to flush.
     pub(super) flushing: Mutex<()>,
-    /// The merge in progress.
-    pub(super) merging: Mutex<Option<RunningMerge>>,
+    /// The merges in progress.
+    pub(super) merging: Mutex<Vec<RunningMerge>>,
 }
 
 /// A merge and the runs that it replaces.
@@ -94,6 +94,8 @@ pub(super) struct Writer {
 pub(super) struct RunningMerge {
     pub(super) merge: Merge,
     pub(super) inputs: Vec<Arc<super::view::Run>>,
+    /// Their size.
+    pub(super) bytes: u64,
 }
 
 /// The manifest in force, and how the background work is doing.

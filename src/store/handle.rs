@@ -75,8 +75,9 @@ impl Handle {
         // Other clones may live on; the lock must not. Those that are flushing or
         // merging end their step first, and begin no other.
         let _turn = lock(&writer.flushing);
-        let mut running = lock(&writer.merging);
-        self.core.abandon_merge(writer, &mut running);
+        for running in lock(&writer.merging).drain(..) {
+            self.core.abandon_merge(writer, running);
+        }
         writer.live().released = true;
         lock(&writer.lock).take();
         outcome

@@ -1,73 +1,81 @@
 //! Fewer runs: merges in the background, and `compact`.
+//!
+//! Several merges can be in progress, each in pieces. The next piece is always one
+//! of the smallest: so a merge that takes hours does not keep new runs, which are
+//! small, from being merged, and writers from going on.
 
 use super::core::{Core, RunningMerge, Writer, lock};
 use super::flush::segment_refs;
 use super::view::{Run, View};
-use crate::compact::{Merge, RunCursor, next_merge};
+use crate::compact::{Candidate, Merge, RunCursor, next_merge};
 use crate::error::Result;
 use crate::segment::Meta;
 use std::ops::Range;
 use std::sync::Arc;
 
 impl Core {
-    /// Does a piece of the merge in progress, or begins one if the policy wants
-    /// it; false if there is nothing to do.
+    /// Begins a merge if the policy wants one, and does a piece of the smallest in
+    /// progress; false if there is nothing to do.
     pub(super) fn merge_step(&self, writer: &Writer) -> Result<bool> {
         let mut running = lock(&writer.merging);
         self.check_released(writer)?;
-        if running.is_none() {
-            writer.syncer.check()?;
-            let runs = self.view.load().runs.clone();
-            let sizes: Vec<u64> = runs.iter().map(|run| run.bytes).collect();
-            let Some(window) = next_merge(&sizes) else {
-                // A failure to merge what needs no merging any more is no news.
-                writer.live().merge.error = None;
-                return Ok(false);
-            };
-            *running = Some(self.begin_merge(&runs, window));
+        writer.syncer.check()?;
+        let runs = self.view.load().runs.clone();
+        let candidates: Vec<Candidate> = runs
+            .iter()
+            .map(|run| Candidate {
+                bytes: run.bytes,
+                merge: running.iter().position(|merge| merge.has(run)),
+            })
+            .collect();
+        if let Some(window) = next_merge(&candidates) {
+            running.push(self.begin_merge(&runs, window));
         }
-        self.advance_merge(writer, &mut running)?;
+        if running.is_empty() {
+            // A failure to merge what needs no merging any more is no news.
+            writer.live().merge.error = None;
+            return Ok(false);
+        }
+        self.advance_smallest(writer, &mut running)?;
         Ok(true)
     }
 
     /// Merges all runs that there are into one.
     pub(super) fn merge_all(&self, writer: &Writer) -> Result<()> {
-        // A merge of some of them may be on its way.
-        loop {
+        // Merges of some of them may be in progress.
+        let inputs = loop {
             let mut running = lock(&writer.merging);
-            if running.is_none() {
-                break;
+            self.check_released(writer)?;
+            if running.is_empty() {
+                writer.syncer.check()?;
+                let runs = self.view.load().runs.clone();
+                if runs.len() < 2 {
+                    return Ok(());
+                }
+                running.push(self.begin_merge(&runs, 0..runs.len()));
+                break runs;
             }
-            self.advance_merge(writer, &mut running)?;
-        }
-        let mut inputs = Vec::new();
+            self.advance_smallest(writer, &mut running)?;
+        };
+        let is_input = |run: &Arc<Run>| inputs.iter().any(|input| Arc::ptr_eq(input, run));
         loop {
             let mut running = lock(&writer.merging);
             self.check_released(writer)?;
-            if inputs.is_empty() {
-                if running.is_none() {
-                    writer.syncer.check()?;
-                    let runs = self.view.load().runs.clone();
-                    if runs.len() < 2 {
-                        return Ok(());
-                    }
-                    inputs = runs.clone();
-                    let window = 0..runs.len();
-                    *running = Some(self.begin_merge(&runs, window));
-                }
-            } else {
-                // The background may have taken the last steps, or given up.
-                let view = self.view.load();
-                let left = |run: &Arc<Run>| view.runs.iter().any(|r| Arc::ptr_eq(r, run));
-                if running.is_none() {
-                    if !inputs.iter().any(left) {
-                        return Ok(());
-                    }
-                    inputs.clear();
-                    continue;
-                }
+            if !self.view.load().runs.iter().any(is_input) {
+                return Ok(());
             }
-            self.advance_merge(writer, &mut running)?;
+            let given_up = !running
+                .iter()
+                .any(|merge| inputs.iter().all(|run| merge.has(run)));
+            if given_up {
+                // The background took the step that failed.
+                if let Some(error) = &writer.live().merge.error {
+                    return Err(error.clone());
+                }
+                let runs = self.view.load().runs.clone();
+                running.push(self.begin_merge(&runs, window_of(&runs, is_input)));
+            }
+            self.advance_smallest(writer, &mut running)?;
         }
     }
 
@@ -89,13 +97,16 @@ impl Core {
             .collect();
         RunningMerge {
             merge: Merge::new(cursors, self.target((first, last), position, numbers)),
+            bytes: inputs.iter().map(|run| run.bytes).sum(),
             inputs,
         }
     }
 
-    /// One step; a merge that fails is given up, and its inputs stay as they are.
-    fn advance_merge(&self, writer: &Writer, running: &mut Option<RunningMerge>) -> Result<()> {
-        let Some(RunningMerge { merge, inputs }) = running else {
+    /// A piece of the smallest merge; one that fails is given up, and its inputs stay
+    /// as they are.
+    fn advance_smallest(&self, writer: &Writer, running: &mut Vec<RunningMerge>) -> Result<()> {
+        let smallest = running.iter_mut().enumerate().min_by_key(|(_, m)| m.bytes);
+        let Some((place, RunningMerge { merge, inputs, .. })) = smallest else {
             return Ok(());
         };
         let stepped = writer
@@ -106,34 +117,33 @@ impl Core {
                 Some(metas) => self.finish_merge(writer, inputs, &metas).map(Some),
                 None => Ok(None),
             });
-        match stepped {
-            Ok(None) => Ok(()),
+        let bytes = match stepped {
+            Ok(None) => return Ok(()),
             Ok(Some(bytes)) => {
-                *running = None;
-                let mut live = writer.live();
-                live.merge.attempts += 1;
-                live.merge.completed += 1;
-                live.merge.bytes += bytes;
-                live.merge.error = None;
-                writer.changed.notify_all();
-                Ok(())
+                running.swap_remove(place);
+                Ok(bytes)
             }
             Err(error) => {
-                self.abandon_merge(writer, running);
-                let mut live = writer.live();
-                live.merge.attempts += 1;
-                live.merge.error = Some(error.clone());
-                writer.changed.notify_all();
+                self.abandon_merge(writer, running.swap_remove(place));
                 Err(error)
             }
+        };
+        let mut live = writer.live();
+        live.merge.attempts += 1;
+        live.merge.error = bytes.as_ref().err().cloned();
+        if let Ok(bytes) = bytes {
+            live.merge.completed += 1;
+            live.merge.bytes += bytes;
         }
+        writer.changed.notify_all();
+        bytes.map(drop)
     }
 
     /// Gives up a merge that is on its way. The inputs stay as they are.
-    pub(super) fn abandon_merge(&self, writer: &Writer, running: &mut Option<RunningMerge>) {
-        if let Some(running) = running.take()
-            && writer.syncer.check().is_ok()
-        {
+    pub(super) fn abandon_merge(&self, writer: &Writer, running: RunningMerge) {
+        // Poisoned: which manifest is in force, and so which files are live, is not
+        // known. They stay.
+        if writer.syncer.check().is_ok() {
             running.merge.abandon();
         }
     }
@@ -165,6 +175,19 @@ impl Core {
         }
         Ok(bytes)
     }
+}
+
+impl RunningMerge {
+    fn has(&self, run: &Arc<Run>) -> bool {
+        self.inputs.iter().any(|input| Arc::ptr_eq(input, run))
+    }
+}
+
+/// From the first to the last of the runs that `wanted` picks.
+fn window_of(runs: &[Arc<Run>], wanted: impl Fn(&Arc<Run>) -> bool) -> Range<usize> {
+    let first = runs.iter().position(&wanted).unwrap_or(0);
+    let last = runs.iter().rposition(&wanted).map_or(0, |last| last + 1);
+    first..last
 }
 
 /// `runs` with `merged` in the place of `inputs`, which are neighbours.

@@ -108,7 +108,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
             changed: Condvar::new(),
             last_sync: Mutex::new(options.env.clock.elapsed()),
             flushing: Mutex::new(()),
-            merging: Mutex::new(None),
+            merging: Mutex::new(Vec::new()),
         })),
         options,
     };
