@@ -20,7 +20,9 @@ pub(crate) struct Arena {
     _memory: HugeBytes,
     base: *mut u8,
     capacity: usize,
-    /// Bytes that readers may see. Only grows.
+    /// Bytes that the tail has appended.
+    appended: AtomicUsize,
+    /// Bytes that readers may see: never more than are appended. Only grows.
     published: AtomicUsize,
 }
 
@@ -47,6 +49,7 @@ impl Arena {
             _memory: memory,
             base,
             capacity,
+            appended: AtomicUsize::new(0),
             published: AtomicUsize::new(0),
         });
         let tail = Tail {
@@ -99,6 +102,7 @@ impl Tail {
             }
             self.len += part.len();
         }
+        self.arena.appended.store(self.len, Ordering::Release);
     }
 
     /// All bytes appended so far, published or not.
@@ -113,13 +117,15 @@ impl Tail {
     pub(crate) fn truncate(&mut self, len: usize) {
         assert!(len >= self.arena.published.load(Ordering::Relaxed) && len <= self.len);
         self.len = len;
+        self.arena.appended.store(len, Ordering::Release);
     }
 }
 
 /// Makes the bytes up to `len` visible to readers; `len` must have been appended.
 /// Publishing less than before changes nothing.
 pub(crate) fn publish(arena: &Arena, len: usize) {
-    assert!(len <= arena.capacity);
+    // Readers share what is published, so that the tail must be done with it.
+    assert!(len <= arena.appended.load(Ordering::Acquire));
     arena.published.fetch_max(len, Ordering::AcqRel);
 }
 

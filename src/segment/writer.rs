@@ -85,12 +85,6 @@ impl Writer {
 
     /// Adds a key, which must be above the last one.
     pub(crate) fn add(&mut self, key: &[u8], record: &Record) -> Result<()> {
-        self.add_hashed(filter::hash(self.params.seed, key), key, record)
-    }
-
-    /// As [`add`](Writer::add), for a caller that has the key's hash under the
-    /// seed of the parameters.
-    pub(crate) fn add_hashed(&mut self, hash: u64, key: &[u8], record: &Record) -> Result<()> {
         if key.is_empty() || key.len() > MAX_KEY {
             return Err(self.sink.refuse("a key must have 1 to 65,535 bytes"));
         }
@@ -107,7 +101,7 @@ impl Writer {
             set(&mut self.first, key);
         }
         self.block.push(key, record.millis());
-        self.filter.add(hash);
+        self.filter.add(filter::hash(self.params.seed, key));
         set(&mut self.last, key);
         self.keys += 1;
         self.key_bytes += key.len() as u64;
