@@ -76,11 +76,21 @@ const fn frame_size(len: usize) -> usize {
     (FRAME + len).next_multiple_of(ALIGN)
 }
 
-/// The checksum of a frame, given everything from its length field on.
-fn checksum(id: u64, rest: &[u8]) -> u32 {
-    let mut hasher = crc32fast::Hasher::new_with_initial(crc32fast::hash(&id.to_le_bytes()));
-    hasher.update(rest);
-    hasher.finalize()
+/// What the checksums of a log's frames begin with: that of its random id.
+#[derive(Debug, Clone, Copy)]
+struct Salt(u32);
+
+impl Salt {
+    fn new(id: u64) -> Salt {
+        Salt(crc32fast::hash(&id.to_le_bytes()))
+    }
+
+    /// The checksum of a frame, given everything from its length field on.
+    fn checksum(self, rest: &[u8]) -> u32 {
+        let mut hasher = crc32fast::Hasher::new_with_initial(self.0);
+        hasher.update(rest);
+        hasher.finalize()
+    }
 }
 
 /// Tags of the header's fields.

@@ -1,7 +1,7 @@
 //! Reads a log's frames, once for recovery or again and again behind a writer.
 
 use super::body::{self, Operation};
-use super::{ALIGN, FRAME, MAX_BODY, checksum, frame_size, tag};
+use super::{ALIGN, FRAME, MAX_BODY, Salt, frame_size, tag};
 use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
 use crate::vfs::{File, Vfs, read_exact_at};
@@ -21,7 +21,7 @@ pub(crate) struct LogReader {
     file: Arc<dyn File>,
     path: PathBuf,
     number: u64,
-    id: u64,
+    salt: Salt,
     immediate: bool,
     offset: u64,
     first_sequence: u64,
@@ -117,7 +117,7 @@ impl LogReader {
             file,
             path: path.to_path_buf(),
             number,
-            id,
+            salt: Salt::new(id),
             immediate,
             offset,
             first_sequence,
@@ -326,7 +326,7 @@ impl LogReader {
     fn checksum_differs(&self, frame: &[u8]) -> Option<(u32, u32)> {
         let (stored, rest) = frame.split_first_chunk::<4>()?;
         let stored = u32::from_le_bytes(*stored);
-        let computed = checksum(self.id, rest);
+        let computed = self.salt.checksum(rest);
         (stored != computed).then_some((stored, computed))
     }
 

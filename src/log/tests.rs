@@ -267,7 +267,7 @@ fn an_operation_of_a_newer_writer_is_refused_by_name() {
         log.change(|bytes| {
             bytes[start + offset] = 77;
             let size = frame_size(usize::from(bytes[start + 4]));
-            let crc = checksum(99, &bytes[start + 4..start + size]);
+            let crc = Salt::new(99).checksum(&bytes[start + 4..start + size]);
             bytes[start..start + 4].copy_from_slice(&crc.to_le_bytes());
         });
         let error = log.read(None).unwrap_err();

@@ -6,7 +6,7 @@
 //! with zeros before: no system call for each frame, and a full disk shows when
 //! the zeros are written, never as a signal. Elsewhere each frame is one write.
 
-use super::{ALIGN, BodyWriter, FRAME, MAX_BODY, checksum, file_name, frame_size, tag};
+use super::{ALIGN, BodyWriter, FRAME, MAX_BODY, Salt, file_name, frame_size, tag};
 use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId};
 use crate::options::Writes;
@@ -31,7 +31,7 @@ pub(crate) struct LogWriter {
     file: Arc<dyn File>,
     path: PathBuf,
     number: u64,
-    id: u64,
+    salt: Salt,
     /// Where the next frame goes.
     end: u64,
     /// The number of the next frame.
@@ -115,7 +115,7 @@ impl LogWriter {
             file,
             path,
             number,
-            id,
+            salt: Salt::new(id),
             end,
             next_sequence: first_sequence,
             synced: Arc::new(AtomicU64::new(end)),
@@ -172,7 +172,7 @@ impl LogWriter {
             head[8..16].copy_from_slice(&sequence.to_le_bytes());
             head[16..24].copy_from_slice(&synced.to_le_bytes());
         }
-        let crc = checksum(self.id, &frame[4..]);
+        let crc = self.salt.checksum(&frame[4..]);
         frame[..4].copy_from_slice(&crc.to_le_bytes());
 
         let written = self.write(&frame);
