@@ -22,9 +22,10 @@
 use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
 use crate::segment::SegmentRef;
-use crate::vfs::{Vfs, write_all_at};
+use crate::vfs::{File, Vfs, write_all_at};
 use crate::wire::{Malformed, Reader, put_field};
 use std::path::Path;
+use std::sync::Arc;
 
 pub(crate) const FILE_NAME: &str = "MANIFEST";
 pub(crate) const TEMPORARY: &str = "MANIFEST.tmp";
@@ -234,15 +235,19 @@ impl Manifest {
     pub(crate) fn save(&self, vfs: &dyn Vfs, dir: &Path) -> Result<(), SaveError> {
         let path = dir.join(FILE_NAME);
         let temporary = dir.join(TEMPORARY);
-        self.write_temporary(vfs, &temporary)
+        let file = self
+            .write_temporary(vfs, &temporary)
             .map_err(SaveError::Unchanged)?;
         vfs.rename(&temporary, &path)
             .map_err(|e| SaveError::Unknown(Error::io("rename to", &path, e)))?;
+        // Kept open up to here, so that there is a descriptor for the directory: that
+        // it cannot be opened must not leave the change half done.
+        drop(file);
         vfs.sync_dir(dir)
             .map_err(|e| SaveError::Unknown(Error::io("sync", dir, e)))
     }
 
-    fn write_temporary(&self, vfs: &dyn Vfs, path: &Path) -> Result<()> {
+    fn write_temporary(&self, vfs: &dyn Vfs, path: &Path) -> Result<Arc<dyn File>> {
         // One that a crash or a full disk left behind is of no use.
         match vfs.remove(path) {
             Ok(()) => {}
@@ -251,7 +256,8 @@ impl Manifest {
         }
         let file = vfs.create(path).map_err(|e| Error::io("create", path, e))?;
         write_all_at(&*file, &self.encode(), 0).map_err(|e| Error::io("write", path, e))?;
-        file.sync().map_err(|e| Error::io("sync", path, e))
+        file.sync().map_err(|e| Error::io("sync", path, e))?;
+        Ok(file)
     }
 }
 

@@ -12,8 +12,6 @@ const PIECE: usize = 20_000;
 pub(crate) struct Merge {
     entries: Merged<RunCursor>,
     writer: RunWriter,
-    /// Numbers of the files begun so far.
-    numbers: Vec<u64>,
 }
 
 impl Merge {
@@ -22,32 +20,23 @@ impl Merge {
         Merge {
             entries: Merged::new(runs),
             writer: RunWriter::new(target),
-            numbers: Vec::new(),
         }
     }
 
     /// Merges a piece. The finished run's segments at the end, else `None`.
     pub(crate) fn step(&mut self, number: &mut dyn FnMut() -> u64) -> Result<Option<Vec<Meta>>> {
-        let numbers = &mut self.numbers;
-        let mut count_number = || {
-            let number = number();
-            numbers.push(number);
-            number
-        };
         for _ in 0..PIECE {
             if !self.entries.advance()? {
                 return self.writer.finish().map(Some);
             }
             let record = self.entries.record();
-            self.writer
-                .add(self.entries.key(), &record, &mut count_number)?;
+            self.writer.add(self.entries.key(), &record, number)?;
         }
         Ok(None)
     }
 
     /// Gives up: removes what was written. The inputs were never touched.
     pub(crate) fn abandon(mut self) {
-        let numbers = std::mem::take(&mut self.numbers);
-        self.writer.abandon(&numbers);
+        self.writer.abandon();
     }
 }

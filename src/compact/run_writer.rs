@@ -30,8 +30,10 @@ pub(crate) struct Target {
 #[derive(Debug)]
 pub(crate) struct RunWriter {
     target: Target,
-    current: Option<(u64, Writer)>,
+    current: Option<Writer>,
     finished: Vec<Meta>,
+    /// Files that this run created, and no other.
+    created: Vec<PathBuf>,
 }
 
 impl RunWriter {
@@ -40,6 +42,7 @@ impl RunWriter {
             target,
             current: None,
             finished: Vec::new(),
+            created: Vec::new(),
         }
     }
 
@@ -50,22 +53,21 @@ impl RunWriter {
         record: &Record,
         number: &mut dyn FnMut() -> u64,
     ) -> Result<()> {
-        if let Some((_, writer)) = &mut self.current
+        if let Some(writer) = &mut self.current
             && writer.size() >= self.target.segment_size
         {
             self.finish_segment()?;
         }
         if self.current.is_none() {
-            let number = number();
-            self.current = Some((number, self.create(number)?));
+            self.current = Some(self.create(number())?);
         }
-        if let Some((_, writer)) = &mut self.current {
+        if let Some(writer) = &mut self.current {
             writer.add(key, record)?;
         }
         Ok(())
     }
 
-    fn create(&self, number: u64) -> Result<Writer> {
+    fn create(&mut self, number: u64) -> Result<Writer> {
         let target = &self.target;
         let path = target.dir.join(segment::file_name(number));
         let params = Params {
@@ -80,11 +82,13 @@ impl RunWriter {
             inputs: target.inputs.clone(),
             position: target.position,
         };
-        Writer::create(&*target.vfs, &path, params)
+        let writer = Writer::create(&*target.vfs, &path, params)?;
+        self.created.push(path);
+        Ok(writer)
     }
 
     fn finish_segment(&mut self) -> Result<()> {
-        if let Some((_, writer)) = self.current.take() {
+        if let Some(writer) = self.current.take() {
             self.finished.push(writer.finish()?);
         }
         Ok(())
@@ -97,12 +101,11 @@ impl RunWriter {
         Ok(std::mem::take(&mut self.finished))
     }
 
-    /// Removes what was written. A file that cannot be removed is left to the
-    /// next opening, as no manifest names it.
-    pub(crate) fn abandon(&mut self, numbers: &[u64]) {
+    /// Removes what was written. A file that cannot be removed is left to the next
+    /// opening, as no manifest names it.
+    pub(crate) fn abandon(&mut self) {
         self.current = None;
-        for number in numbers {
-            let path = self.target.dir.join(segment::file_name(*number));
+        for path in self.created.drain(..) {
             let _ = self.target.vfs.remove(&path);
         }
     }

@@ -149,6 +149,17 @@ impl LogWriter {
         &self.synced
     }
 
+    /// Gives back what was allocated behind the last frame. Of no consequence if it
+    /// fails.
+    pub(crate) fn trim(self) {
+        let LogWriter {
+            file, end, window, ..
+        } = self;
+        // Nothing may be mapped behind the end of a file.
+        drop(window);
+        let _ = file.set_len(end);
+    }
+
     /// Appends one frame and returns its number. When this returns, the frame
     /// survives the process.
     #[inline]
@@ -205,11 +216,17 @@ impl LogWriter {
         };
         let start = self.end / MAP_ALIGN * MAP_ALIGN;
         let room = (self.end - start) as usize + frame.len();
-        let len = len.max(room.next_multiple_of(MAP_ALIGN as usize));
+        let least = room.next_multiple_of(MAP_ALIGN as usize);
+        let mut len = len.max(least);
         // Only zeros go behind the last frame here, so that a failure leaves the
         // log ending where it did.
-        let map = self
-            .zero_up_to(start + len as u64)
+        let mut zeroed = self.zero_up_to(start + len as u64);
+        if zeroed.is_err() && len > least {
+            // The last of a disk's room is for frames, not for zeros.
+            len = least;
+            zeroed = self.zero_up_to(start + len as u64);
+        }
+        let map = zeroed
             .and_then(|()| self.file.map_write(start, len))
             .map_err(|e| AppendError::CutBack(Error::io("allocate room in", &self.path, e)))?;
         match map {
@@ -229,17 +246,21 @@ impl LogWriter {
         }
     }
 
-    /// Allocates the file up to `to` by writing zeros behind what it has.
+    /// Allocates the file up to `to` by writing zeros behind what it has. After a
+    /// failure the file is as long as before, as far as possible.
     fn zero_up_to(&self, to: u64) -> io::Result<()> {
-        // After a failure the file may be longer than the last map; the zeros
-        // that are there already are written again.
-        let mut at = match &self.window {
+        let from = match &self.window {
             Window::Mapped { start, len, .. } => *start + *len as u64,
             _ => self.end,
         };
+        let mut at = from;
         while at < to {
             let count = (to - at).min(ZEROS.len() as u64) as usize;
-            write_all_at(&*self.file, ZEROS.get(..count).unwrap_or(&ZEROS), at)?;
+            let zeros = ZEROS.get(..count).unwrap_or(&ZEROS);
+            if let Err(error) = write_all_at(&*self.file, zeros, at) {
+                let _ = self.file.set_len(from);
+                return Err(error);
+            }
             at += count as u64;
         }
         Ok(())

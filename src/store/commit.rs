@@ -220,7 +220,9 @@ impl Core {
             recovered: false,
         });
         commit.appender = appender;
-        commit.log = None;
+        if let Some(log) = commit.log.take() {
+            log.trim();
+        }
         commit.rotation += 1;
         let rotation = commit.rotation;
 

@@ -14,7 +14,7 @@ use crate::stats::Counters;
 use crate::vfs::Lock;
 use arc_swap::ArcSwap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -87,6 +87,8 @@ pub(super) struct Writer {
     pub(super) flushing: Mutex<()>,
     /// The merges in progress.
     pub(super) merging: Mutex<Vec<RunningMerge>>,
+    /// Callers that wait for the merges in progress to end: no other begins.
+    pub(super) draining: AtomicUsize,
 }
 
 /// A merge and the runs that it replaces.
@@ -162,15 +164,35 @@ impl Core {
         crate::filter::hash(self.seed, key)
     }
 
+    /// Ends writing if the store's directory is not the one that was opened.
+    fn check_lock(&self, writer: &Writer) -> Result<()> {
+        let current = match &*lock(&writer.lock) {
+            Some(lock) => lock.is_current(),
+            None => return Err(self.closed()),
+        };
+        match current {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                let gone = std::io::Error::other("its directory was removed or replaced");
+                Err(writer.syncer.poison(Error::io("write to", &self.dir, gone)))
+            }
+            Err(error) => Err(Error::io("look at the lock of", &self.dir, error)),
+        }
+    }
+
     /// Makes the names of new files durable. A failure is not tried again: the next
     /// sync of the directory may say that all is well without having written them.
     pub(super) fn sync_names(&self, writer: &Writer) -> Result<()> {
         writer.syncer.check()?;
-        self.options
-            .env
-            .vfs
-            .sync_dir(&self.dir)
-            .map_err(|e| writer.syncer.poison(Error::io("sync", &self.dir, e)))
+        self.options.env.vfs.sync_dir(&self.dir).map_err(|e| {
+            let opened = !is_out_of_descriptors(&e);
+            let error = Error::io("sync", &self.dir, e);
+            if opened {
+                writer.syncer.poison(error)
+            } else {
+                error
+            }
+        })
     }
 
     /// Puts a changed manifest in force. If that fails before the new one could
@@ -186,6 +208,7 @@ impl Core {
         if live.released {
             return Err(self.closed());
         }
+        self.check_lock(writer)?;
         let mut manifest = live.manifest.clone();
         change(&mut manifest);
         match manifest.save(&*self.options.env.vfs, &self.dir) {
@@ -219,6 +242,14 @@ impl Live {
         self.manifest.next_number += 1;
         number
     }
+}
+
+/// Whether a file could not be opened for want of descriptors: nothing was synced
+/// then, so that no sync failed.
+fn is_out_of_descriptors(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let code = Errno::from_io_error(error);
+    [Some(Errno::MFILE), Some(Errno::NFILE)].contains(&code)
 }
 
 /// Locks, also after a thread panicked: what the locks of this crate guard is

@@ -52,9 +52,8 @@ impl Core {
     fn flush_frozen(&self, writer: &Writer, frozen: &Arc<Frozen>) -> Result<u64> {
         let mut run_writer =
             RunWriter::new(self.target(frozen.sequences, frozen.position, Vec::new()));
-        let mut numbers = Vec::new();
         let written = self
-            .write_run(writer, frozen, &mut run_writer, &mut numbers)
+            .write_run(writer, frozen, &mut run_writer)
             .and_then(|metas| self.open_run(&metas))
             .and_then(|run| {
                 self.sync_names(writer)?;
@@ -72,7 +71,7 @@ impl Core {
                 // Poisoned: which manifest is in force, and so which files are
                 // live, is not known. They stay.
                 if writer.syncer.check().is_ok() {
-                    run_writer.abandon(&numbers);
+                    run_writer.abandon();
                 }
                 Err(error)
             }
@@ -84,13 +83,8 @@ impl Core {
         writer: &Writer,
         frozen: &Frozen,
         run_writer: &mut RunWriter,
-        numbers: &mut Vec<u64>,
     ) -> Result<Vec<Meta>> {
-        let mut number = || {
-            let number = writer.live().take_number();
-            numbers.push(number);
-            number
-        };
+        let mut number = || writer.live().take_number();
         for place in frozen.memtable.sorted(b"") {
             if let Some(entry) = frozen.memtable.entry(place) {
                 run_writer.add(entry.key, &entry.record, &mut number)?;
@@ -164,7 +158,7 @@ impl Core {
     /// Returns when another memtable may be frozen: at once, or after a flush or
     /// merge made room. If the flush fails, that error is the answer.
     pub(super) fn wait_for_room(&self, writer: &Writer) -> Result<()> {
-        self.slow_down();
+        self.slow_down(writer);
         let tried = writer.live().flush.attempts;
         loop {
             writer.syncer.check()?;
@@ -213,9 +207,12 @@ impl Core {
 
     /// When merges fall behind, a writer that fills a memtable is slowed, the more
     /// the further they are behind, so that it is never stopped for long.
-    fn slow_down(&self) {
-        let behind = self.view.load().runs.len().saturating_sub(SLOW_RUNS);
-        if behind > 0 && self.options.driver == Driver::Threads {
+    fn slow_down(&self, writer: &Writer) {
+        let runs = self.view.load().runs.len().min(STOP_RUNS);
+        let behind = runs.saturating_sub(SLOW_RUNS);
+        // Waiting is of no use while merges fail.
+        let failing = writer.live().merge.error.is_some();
+        if behind > 0 && !failing && self.options.driver == Driver::Threads {
             std::thread::sleep(SLOW_STEP * u32::try_from(behind).unwrap_or(1));
         }
     }

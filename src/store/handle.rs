@@ -75,7 +75,8 @@ impl Handle {
         // Other clones may live on; the lock must not. Those that are flushing or
         // merging end their step first, and begin no other.
         let _turn = lock(&writer.flushing);
-        for running in lock(&writer.merging).drain(..) {
+        let mut merging = lock(&writer.merging);
+        for running in merging.drain(..) {
             self.core.abandon_merge(writer, running);
         }
         writer.live().released = true;

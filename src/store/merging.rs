@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::segment::Meta;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Core {
     /// Begins a merge if the policy wants one, and does a piece of the smallest in
@@ -28,7 +29,8 @@ impl Core {
                 merge: running.iter().position(|merge| merge.has(run)),
             })
             .collect();
-        if let Some(window) = next_merge(&candidates) {
+        let draining = writer.draining.load(Ordering::Acquire) > 0;
+        if !draining && let Some(window) = next_merge(&candidates) {
             running.push(self.begin_merge(&runs, window));
         }
         if running.is_empty() {
@@ -42,21 +44,11 @@ impl Core {
 
     /// Merges all runs that there are into one.
     pub(super) fn merge_all(&self, writer: &Writer) -> Result<()> {
-        // Merges of some of them may be in progress.
-        let inputs = loop {
-            let mut running = lock(&writer.merging);
-            self.check_released(writer)?;
-            if running.is_empty() {
-                writer.syncer.check()?;
-                let runs = self.view.load().runs.clone();
-                if runs.len() < 2 {
-                    return Ok(());
-                }
-                running.push(self.begin_merge(&runs, 0..runs.len()));
-                break runs;
-            }
-            self.advance_smallest(writer, &mut running)?;
-        };
+        // Those in progress end first, and meanwhile no other begins.
+        writer.draining.fetch_add(1, Ordering::AcqRel);
+        let begun = self.begin_to_merge_all(writer);
+        writer.draining.fetch_sub(1, Ordering::AcqRel);
+        let inputs = begun?;
         let is_input = |run: &Arc<Run>| inputs.iter().any(|input| Arc::ptr_eq(input, run));
         loop {
             let mut running = lock(&writer.merging);
@@ -64,18 +56,38 @@ impl Core {
             if !self.view.load().runs.iter().any(is_input) {
                 return Ok(());
             }
-            let given_up = !running
+            // This thread goes on with this merge; the background, with the smallest.
+            match running
                 .iter()
-                .any(|merge| inputs.iter().all(|run| merge.has(run)));
-            if given_up {
+                .position(|merge| inputs.iter().all(|run| merge.has(run)))
+            {
+                Some(place) => self.advance(writer, &mut running, place)?,
                 // The background took the step that failed.
-                if let Some(error) = &writer.live().merge.error {
-                    return Err(error.clone());
+                None => {
+                    let error = writer.live().merge.error.clone();
+                    drop(running);
+                    return error.map_or_else(|| self.merge_all(writer), Err);
                 }
-                let runs = self.view.load().runs.clone();
-                running.push(self.begin_merge(&runs, window_of(&runs, is_input)));
             }
-            self.advance_smallest(writer, &mut running)?;
+        }
+    }
+
+    /// The runs whose merge was begun: all; none if there are less than two.
+    fn begin_to_merge_all(&self, writer: &Writer) -> Result<Vec<Arc<Run>>> {
+        loop {
+            let mut running = lock(&writer.merging);
+            self.check_released(writer)?;
+            if !running.is_empty() {
+                self.advance_smallest(writer, &mut running)?;
+                continue;
+            }
+            writer.syncer.check()?;
+            let runs = self.view.load().runs.clone();
+            if runs.len() < 2 {
+                return Ok(Vec::new());
+            }
+            running.push(self.begin_merge(&runs, 0..runs.len()));
+            return Ok(runs);
         }
     }
 
@@ -102,11 +114,22 @@ impl Core {
         }
     }
 
-    /// A piece of the smallest merge; one that fails is given up, and its inputs stay
-    /// as they are.
     fn advance_smallest(&self, writer: &Writer, running: &mut Vec<RunningMerge>) -> Result<()> {
-        let smallest = running.iter_mut().enumerate().min_by_key(|(_, m)| m.bytes);
-        let Some((place, RunningMerge { merge, inputs, .. })) = smallest else {
+        let smallest = running.iter().enumerate().min_by_key(|(_, m)| m.bytes);
+        match smallest.map(|(place, _)| place) {
+            Some(place) => self.advance(writer, running, place),
+            None => Ok(()),
+        }
+    }
+
+    /// A piece of a merge; one that fails is given up, and its inputs stay as they are.
+    fn advance(
+        &self,
+        writer: &Writer,
+        running: &mut Vec<RunningMerge>,
+        place: usize,
+    ) -> Result<()> {
+        let Some(RunningMerge { merge, inputs, .. }) = running.get_mut(place) else {
             return Ok(());
         };
         let stepped = writer
@@ -181,13 +204,6 @@ impl RunningMerge {
     fn has(&self, run: &Arc<Run>) -> bool {
         self.inputs.iter().any(|input| Arc::ptr_eq(input, run))
     }
-}
-
-/// From the first to the last of the runs that `wanted` picks.
-fn window_of(runs: &[Arc<Run>], wanted: impl Fn(&Arc<Run>) -> bool) -> Range<usize> {
-    let first = runs.iter().position(&wanted).unwrap_or(0);
-    let last = runs.iter().rposition(&wanted).map_or(0, |last| last + 1);
-    first..last
 }
 
 /// `runs` with `merged` in the place of `inputs`, which are neighbours.

@@ -23,7 +23,7 @@ use crate::stats::Counters;
 use crate::vfs::Vfs;
 use arc_swap::ArcSwap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
 
 /// Opens for writing. `fresh`: there must be no store yet.
@@ -42,6 +42,16 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
         .ok_or_else(|| Error::Locked {
             path: dir.to_path_buf(),
         })?;
+    if !lock
+        .is_current()
+        .map_err(|e| Error::io("look at", &lock_path, e))?
+    {
+        // Removed between the opening of the file and its locking: by whoever has
+        // made, or is making, another store there.
+        return Err(Error::Locked {
+            path: dir.to_path_buf(),
+        });
+    }
     // Again, now that nobody else can be creating it.
     let exists = survey(&*vfs, dir)? == Found::Store;
     if exists && fresh {
@@ -109,6 +119,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
             last_sync: Mutex::new(options.env.clock.elapsed()),
             flushing: Mutex::new(()),
             merging: Mutex::new(Vec::new()),
+            draining: AtomicUsize::new(0),
         })),
         options,
     };

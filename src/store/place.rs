@@ -35,6 +35,9 @@ pub(super) fn survey(vfs: &dyn Vfs, dir: &Path) -> Result<Found> {
         path: dir.to_path_buf(),
         found,
     };
+    if dir.as_os_str().is_empty() {
+        return Err(not_a_store("the path is empty".into()));
+    }
     match vfs.kind(dir).map_err(|e| Error::io("look at", dir, e))? {
         None => return Ok(Found::Nothing),
         Some(Kind::File) => return Err(not_a_store("it is a file".into())),

@@ -47,8 +47,14 @@ pub(super) fn recover(vfs: &dyn Vfs, dir: &Path, manifest: &mut Manifest) -> Res
             .file()
             .sync()
             .map_err(|e| Error::io("sync", reader.path(), e))?;
+        let is_clean = tail == Tail::Clean;
         found.recovery.add(&replayed, tail);
         log.length = Some(reader.offset());
+        if is_clean && reader.file_len()? > reader.offset() {
+            // Room that was allocated ahead. Of no consequence if it stays.
+            let trimmed = vfs.open_write(reader.path());
+            let _ = trimmed.and_then(|file| file.set_len(reader.offset()));
+        }
         let first = found.next_sequence;
         found.next_sequence = reader.next_sequence();
         found.position = replayed.position().or(found.position);

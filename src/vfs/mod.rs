@@ -63,7 +63,13 @@ pub trait Vfs: Debug + Send + Sync {
 }
 
 /// A lock that is held as long as this lives.
-pub trait Lock: Debug + Send + Sync {}
+pub trait Lock: Debug + Send + Sync {
+    /// Whether the file at the path that was locked is still the one that is locked:
+    /// the directory may have been removed, and made anew by somebody else.
+    fn is_current(&self) -> Result<bool> {
+        Ok(true)
+    }
+}
 
 /// An open file. All methods take positions; there is no cursor.
 pub trait File: Debug + Send + Sync {

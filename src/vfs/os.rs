@@ -8,8 +8,8 @@ use super::mmap::{FileMap, FileWriteMap};
 use super::{File, Kind, Lock, Map, Vfs, WriteMap};
 use std::fs;
 use std::io::{ErrorKind, Result};
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The operating system's file system.
@@ -22,10 +22,20 @@ struct OsFile(fs::File);
 #[derive(Debug)]
 struct OsLock {
     // The lock belongs to the open file and ends with it.
-    _file: fs::File,
+    file: fs::File,
+    path: PathBuf,
 }
 
-impl Lock for OsLock {}
+impl Lock for OsLock {
+    fn is_current(&self) -> Result<bool> {
+        let locked = self.file.metadata()?;
+        match fs::metadata(&self.path) {
+            Ok(there) => Ok((locked.dev(), locked.ino()) == (there.dev(), there.ino())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
 
 impl Vfs for Os {
     fn kind(&self, path: &Path) -> Result<Option<Kind>> {
@@ -86,7 +96,10 @@ impl Vfs for Os {
             .truncate(false)
             .open(path)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Box::new(OsLock { _file: file }))),
+            Ok(()) => Ok(Some(Box::new(OsLock {
+                file,
+                path: path.to_path_buf(),
+            }))),
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(error),
         }
