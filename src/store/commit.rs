@@ -144,6 +144,7 @@ impl Core {
     #[cold]
     fn start_log(&self, writer: &Writer, commit: &mut Commit) -> Result<()> {
         let env = &self.options.env;
+        self.check_lock(writer)?;
         let mut live = writer.live();
         let number = live.take_number();
         let id = env

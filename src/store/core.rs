@@ -165,7 +165,8 @@ impl Core {
     }
 
     /// Ends writing if the store's directory is not the one that was opened.
-    fn check_lock(&self, writer: &Writer) -> Result<()> {
+    pub(super) fn check_lock(&self, writer: &Writer) -> Result<()> {
+        writer.syncer.check()?;
         let current = match &*lock(&writer.lock) {
             Some(lock) => lock.is_current(),
             None => return Err(self.closed()),
@@ -204,10 +205,6 @@ impl Core {
         live: &mut Live,
         change: impl FnOnce(&mut Manifest),
     ) -> Result<()> {
-        writer.syncer.check()?;
-        if live.released {
-            return Err(self.closed());
-        }
         self.check_lock(writer)?;
         let mut manifest = live.manifest.clone();
         change(&mut manifest);

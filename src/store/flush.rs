@@ -32,9 +32,8 @@ impl Core {
         let Some(frozen) = self.view.load().frozen.last().cloned() else {
             return Ok(false);
         };
-        let flushed = writer
-            .syncer
-            .check()
+        let flushed = self
+            .check_lock(writer)
             .and_then(|()| self.flush_frozen(writer, &frozen));
         let mut live = writer.live();
         live.flush.attempts += 1;

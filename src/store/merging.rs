@@ -20,7 +20,7 @@ impl Core {
     pub(super) fn merge_step(&self, writer: &Writer) -> Result<bool> {
         let mut running = lock(&writer.merging);
         self.check_released(writer)?;
-        writer.syncer.check()?;
+        self.check_lock(writer)?;
         let runs = self.view.load().runs.clone();
         let candidates: Vec<Candidate> = runs
             .iter()
@@ -81,7 +81,7 @@ impl Core {
                 self.advance_smallest(writer, &mut running)?;
                 continue;
             }
-            writer.syncer.check()?;
+            self.check_lock(writer)?;
             let runs = self.view.load().runs.clone();
             if runs.len() < 2 {
                 return Ok(Vec::new());
