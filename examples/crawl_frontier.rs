@@ -25,6 +25,7 @@ fn links(page: &str) -> Vec<String> {
         format!("{page}b/#section"),
         format!("{page}./a/"),
         "HTTPS://Example.COM/".to_string(),
+        "http://%zz/".to_string(),
     ]
 }
 
@@ -43,13 +44,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     while let Some(page) = frontier.pop_front() {
         fetched += 1;
         // One atomic batch for a page's links. A URL that occurs twice in it, in
-        // whatever spelling, is new once.
-        let links = links(&page);
-        let new = seen.insert_many(&links)?;
-        for (link, _) in links.iter().zip(new).filter(|(_, new)| *new) {
-            // What was printed or queued is fetched in its own spelling; only the
-            // key is canonical.
-            frontier.push_back(link.clone());
+        // whatever spelling, is new once. Pages link to things that are no URLs:
+        // those are left out, one by one.
+        let mut batch = seen.batch();
+        let mut links = links(&page);
+        links.retain(|link| batch.insert(link).is_ok());
+        let new = seen.apply(batch)?.new;
+        for (link, _) in links.into_iter().zip(new).filter(|(_, new)| *new) {
+            // What is fetched keeps its own spelling; only the key is canonical.
+            frontier.push_back(link);
         }
     }
     println!("{fetched} pages fetched, {} URLs recorded", seen.len());

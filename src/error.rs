@@ -144,7 +144,7 @@ pub enum Error {
 
     /// The batch is larger than a batch may be. Nothing was stored.
     #[error(
-        "the batch takes {bytes} bytes, and at most {limit} are allowed; split it, or give the store more memory"
+        "the batch takes {bytes} bytes, and at most {limit} are allowed; split it (the limit is a quarter of the store's memory, at most 16 MiB)"
     )]
     BatchTooLarge {
         /// The batch's size in bytes, as far as it was counted.
@@ -292,8 +292,10 @@ fn remedy(path: &Path) -> &'static str {
             "the entries behind this point were reported as recorded, so they are not dropped silently: restore the store from a copy"
         }
         Some("seg") => {
-            "restore this file from a copy; `seen verify` lists every damaged part of the store"
+            "restore the store from a copy; `seen verify` lists every damaged part of it"
         }
-        _ => "restore this file from a copy; the other files of the store are not affected",
+        _ => {
+            "restore the whole directory from a copy that was made while no writer had it open: an older manifest alone does not know what was recorded since"
+        }
     }
 }

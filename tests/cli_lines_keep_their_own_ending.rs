@@ -1,5 +1,11 @@
 //! What `seen new` prints is the input's bytes, line ends included.
 
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "the test appends to a file of its own"
+)]
+
 #[path = "support/program.rs"]
 mod support;
 
@@ -56,11 +62,11 @@ fn a_byte_order_mark_is_dropped_at_the_very_start_only() {
 }
 
 #[test]
-fn a_missing_last_line_end_stays_missing() {
+fn a_missing_last_line_end_is_added() {
     check(
         &[],
         b"http://a.example/\nhttp://b.example/",
-        b"http://a.example/\nhttp://b.example/",
+        b"http://a.example/\nhttp://b.example/\n",
     );
 }
 
@@ -70,8 +76,29 @@ fn lines_of_two_files_are_never_joined() {
     place.write("one", "http://a.example/");
     place.write("two", "http://b.example/");
     let ran = place.seen(&["new", "s", "one", "two"], "").quiet(0);
-    assert_eq!(ran.text(), "http://a.example/\nhttp://b.example/");
+    assert_eq!(ran.text(), "http://a.example/\nhttp://b.example/\n");
     assert_eq!(place.keys("s").len(), 2);
+}
+
+#[test]
+fn a_line_that_a_killed_run_left_unfinished_is_ended() {
+    let place = Place::new();
+    place.write("out", "http://a.example/\nhttp://b.exa");
+    place.write("in", "http://b.example/\n");
+    let out = std::fs::OpenOptions::new()
+        .append(true)
+        .open(place.path("out"))
+        .unwrap();
+    let ran = place
+        .command(&["new", "s", "in"])
+        .stdout(std::process::Stdio::from(out))
+        .status()
+        .unwrap();
+    assert!(ran.success());
+    assert_eq!(
+        String::from_utf8(place.read("out")).unwrap(),
+        "http://a.example/\nhttp://b.exa\nhttp://b.example/\n"
+    );
 }
 
 #[test]
@@ -79,7 +106,7 @@ fn records_may_be_separated_by_nul_both_ways() {
     check(
         &["-0", "--canon", "raw"],
         b"a\nb\0\0c\r\n\0a\nb\0d",
-        b"a\nb\0c\r\n\0d",
+        b"a\nb\0c\r\n\0d\0",
     );
 }
 

@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::note::note_recovery;
 use super::output::print;
 use super::progress::Progress;
-use super::units::{bytes, counted};
+use super::units::{bytes, counted, parse_rate};
 use super::writer::Waiting;
 use crate::{Seen, Stats};
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ Examples:
   seen compact crawl.seen
   seen compact crawl.seen --wait 10min
 
-Lookups are fastest, and the store smallest, when everything is in one run. The store
+Lookups are fastest when everything is in one run; the size changes little. The store
 merges by itself as it grows; this makes it do all of it now. It needs free space for a
 second copy of the store while it works. It can be killed at any moment.
 
@@ -29,6 +29,10 @@ pub(super) struct Args {
     store: PathBuf,
     #[command(flatten)]
     waiting: Waiting,
+    /// Share of lookups of new URLs that may cost a needless read, such as 1%, for what
+    /// is written now [default: 1%]
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    fpr: Option<f64>,
     /// No progress, no notes and no summary
     #[arg(short, long)]
     quiet: bool,
@@ -37,7 +41,13 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     // Opening for writing would create a store where there is none.
     Seen::open_read_only(&args.store)?.close()?;
-    let store = args.waiting.open(|| Seen::builder(&args.store))?;
+    let store = args.waiting.open(|| {
+        let builder = Seen::builder(&args.store);
+        match args.fpr {
+            Some(rate) => builder.false_positive_rate(rate),
+            None => builder,
+        }
+    })?;
     if !args.quiet {
         note_recovery(&store);
     }

@@ -33,6 +33,17 @@ impl From<Error> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // In the words of the program rather than of the library.
+            Failure::Store(Error::NoSuchStore { path }) => write!(
+                f,
+                "there is no store at {0}; check the path, or create one with `seen new {0} FILE`",
+                path.display()
+            ),
+            Failure::Store(Error::Locked { path }) => write!(
+                f,
+                "{} is locked: another process is writing to it; `--wait 10s` waits for it, and `has`, `get` and `list` work meanwhile",
+                path.display()
+            ),
             Failure::Store(error) => error.fmt(f),
             Failure::Input { name, source } => {
                 write!(f, "cannot read {name}: {source}; {}", input_remedy(source))
@@ -57,7 +68,9 @@ fn input_remedy(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NotFound => "check the path",
         io::ErrorKind::PermissionDenied => "check the file's permissions",
-        io::ErrorKind::IsADirectory => "give the files in it, not the directory",
+        io::ErrorKind::IsADirectory => {
+            "give files, not a directory; the store comes first: `seen new STORE FILE`"
+        }
         _ => "what was read before is done; make the file readable and run the command again",
     }
 }

@@ -44,6 +44,9 @@ pub(super) struct Args {
     /// A file with a URL a line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
+    /// Records end with NUL, in the input and in the output
+    #[arg(short = '0', long)]
+    null: bool,
     /// Print this run's lookup counters as JSON on standard error
     #[arg(long)]
     counters: bool,
@@ -62,6 +65,7 @@ pub(super) fn run(args: Args) -> Result<u8, Failure> {
         store,
         unseen: false,
         rejects: Rejects::default(),
+        separator: if args.null { 0 } else { b'\n' },
     };
     let result = run.all(&args.urls, inputs);
     run.rejects.finish(&Progress::none());
@@ -82,6 +86,7 @@ struct Run {
     answers: Answers,
     unseen: bool,
     rejects: Rejects,
+    separator: u8,
 }
 
 impl Run {
@@ -91,7 +96,7 @@ impl Run {
         if self.chunks(&[given])? == Reader::Closed || inputs.is_empty() {
             return Ok(());
         }
-        let mut feed = Feed::start(inputs, canon, b'\n', interrupt::none())?;
+        let mut feed = Feed::start(inputs, canon, self.separator, interrupt::none())?;
         while let Next::Lines(chunks) = feed.next()? {
             if self.refreshed.elapsed() > REFRESH {
                 self.store.refresh()?;
@@ -128,12 +133,13 @@ impl Run {
                     let seen = records.next().flatten().is_some();
                     self.unseen |= !seen;
                     let word: &[u8] = if seen { b"seen\t" } else { b"unseen\t" };
-                    self.answers.line(&[word, url], b'\n')?
+                    self.answers.line(&[word, url], self.separator)?
                 }
                 Err(reason) => {
                     self.rejects.add(chunk, line, reason, &Progress::none());
                     let (shown, cut) = shorten(url, reason);
-                    self.answers.line(&[b"invalid\t", shown, cut], b'\n')?
+                    self.answers
+                        .line(&[b"invalid\t", shown, cut], self.separator)?
                 }
             };
             if reader == Reader::Closed {

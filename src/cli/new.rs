@@ -71,7 +71,7 @@ enum End {
 pub(super) fn run(args: Args) -> Result<u8, Failure> {
     // Before anything is created: a mistyped name changes nothing.
     let inputs = Input::all(&args.files)?;
-    let output = Output::open()?;
+    let mut output = Output::open()?;
     let target = if args.dry_run {
         Target::dry(&args.store, &args.options)?
     } else {
@@ -81,6 +81,7 @@ pub(super) fn run(args: Args) -> Result<u8, Failure> {
         note_recovery(store);
     }
     let separator = if args.null { 0 } else { b'\n' };
+    output.end_last_line(separator);
     let canon = target.canon().clone();
     let mut feed = Feed::start(inputs, canon, separator, interrupt::watch()?)?;
     let mut run = Run {
@@ -88,7 +89,6 @@ pub(super) fn run(args: Args) -> Result<u8, Failure> {
         target,
         output,
         separator,
-        open_line: false,
         rejects: Rejects::default(),
         progress: Progress::beside_output(args.quiet),
         lines: 0,
@@ -123,8 +123,6 @@ struct Run {
     limit: usize,
     output: Output,
     separator: u8,
-    /// The last line printed was the last of a file, without an ending.
-    open_line: bool,
     rejects: Rejects,
     progress: Progress,
     lines: u64,
@@ -201,20 +199,23 @@ impl Run {
         let mut ends = Vec::with_capacity(batch.keys.len());
         let new = is_new.into_iter().zip(batch.keys.iter().zip(&batch.lines));
         for (_, (key, (chunk, line))) in new.filter(|(new, _)| *new) {
-            if self.open_line {
+            bytes.extend_from_slice(chunk.whole(line));
+            if chunk.is_open(line) {
+                // The last of an input, without an ending: what is printed next must
+                // not go on with it.
                 bytes.push(self.separator);
             }
-            bytes.extend_from_slice(chunk.whole(line));
-            self.open_line = chunk.is_open(line);
             keys.push(*key);
             ends.push(bytes.len());
         }
         let (whole, result) = match self.output.write(&bytes) {
             Ok(()) => (keys.len(), Ok(Reader::Open)),
-            Err(Stopped { written, failure }) => (
-                ends.partition_point(|end| *end <= written),
-                failure.map_or(Ok(Reader::Closed), Err),
-            ),
+            Err(Stopped { written, failure }) => {
+                let whole = ends.partition_point(|end| *end <= written);
+                let end = whole.checked_sub(1).and_then(|last| ends.get(last));
+                self.output.take_back(written - end.copied().unwrap_or(0));
+                (whole, failure.map_or(Ok(Reader::Closed), Err))
+            }
         };
         self.target
             .remember(keys.get(..whole).unwrap_or_default())?;

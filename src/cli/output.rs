@@ -1,9 +1,15 @@
 //! Standard output, with account of what went out.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the program's output is no file of a store"
+)]
+
 use super::failure::Failure;
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileExt;
 use std::thread;
 use std::time::Duration;
 
@@ -27,6 +33,41 @@ impl Output {
     pub(super) fn open() -> Result<Output, Failure> {
         let fd = io::stdout().as_fd().try_clone_to_owned();
         Ok(Output(File::from(fd.map_err(Failure::Output)?)))
+    }
+
+    /// If what is appended to ends in the middle of a line, as a killed run leaves it,
+    /// ends that line: what is printed next must not go on with it.
+    pub(super) fn end_last_line(&mut self, separator: u8) {
+        let appends = rustix::fs::fcntl_getfl(&self.0)
+            .is_ok_and(|flags| flags.contains(rustix::fs::OFlags::APPEND));
+        let last = || {
+            let len = self.0.metadata().ok().filter(|file| file.is_file())?.len();
+            // The descriptor itself is for writing only.
+            let readable = File::open(format!("/proc/self/fd/{}", self.0.as_raw_fd())).ok()?;
+            let mut last = [0];
+            readable
+                .read_exact_at(&mut last, len.checked_sub(1)?)
+                .ok()?;
+            Some(last[0])
+        };
+        if appends && last().is_some_and(|last| last != separator) {
+            // If this fails, so does the first line.
+            let _ = self.write(&[separator]);
+        }
+    }
+
+    /// Takes back the last bytes that were written, where that is possible: the
+    /// beginning of a line that found no room in a file.
+    pub(super) fn take_back(&mut self, count: usize) {
+        let Ok(metadata) = self.0.metadata() else {
+            return;
+        };
+        let end = metadata.len();
+        if count > 0 && metadata.is_file() && self.0.stream_position().is_ok_and(|at| at == end) {
+            let kept = end.saturating_sub(count as u64);
+            let _ = self.0.set_len(kept);
+            let _ = self.0.seek(SeekFrom::Start(kept));
+        }
     }
 
     /// Writes everything, or tells how far it came.

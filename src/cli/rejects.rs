@@ -1,6 +1,6 @@
 //! Lines that the policy rejects: the first few by name, then a count.
 
-use super::lines::{Chunk, Line};
+use super::lines::{Chunk, Line, SHOWN as SHOWN_BYTES};
 use super::progress::Progress;
 use crate::InvalidUrl;
 
@@ -22,8 +22,11 @@ impl Rejects {
     ) {
         self.0 += 1;
         if self.0 <= SHOWN {
+            let text = chunk.text(line);
+            let shown = text.get(..SHOWN_BYTES).unwrap_or(text).escape_ascii();
+            let cut = if text.len() > SHOWN_BYTES { "..." } else { "" };
             progress.note(format_args!(
-                "{}:{}: rejected: {reason}",
+                "{}:{}: rejected: {reason}: {shown}{cut}",
                 chunk.source, line.number
             ));
         }

@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::output::print;
 use super::progress::Progress;
 use super::units::{bytes, counted};
-use crate::VerifyReport;
+use crate::{Error, VerifyReport};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -40,21 +40,26 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     progress.finish();
     let report = report?;
     print(&text(&report))?;
-    match report.damage.len() {
-        0 => Ok(OK),
-        n => Err(Failure::Found(format!(
-            "{} is damaged in {}; each is listed with what to do",
-            args.store.display(),
-            places(n)
-        ))),
+    if report.damage.is_empty() {
+        return Ok(OK);
     }
+    Err(Failure::Found(format!(
+        "{}: {}; each is listed with what to do",
+        args.store.display(),
+        verdict(&report)
+    )))
 }
 
 fn text(report: &VerifyReport) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     for damage in &report.damage {
-        let _ = writeln!(text, "damage: {damage}");
+        let kind = if unread(damage) {
+            "unchecked"
+        } else {
+            "damage"
+        };
+        let _ = writeln!(text, "{kind}: {damage}");
     }
     for cut in &report.cuts {
         let _ = writeln!(
@@ -65,13 +70,16 @@ fn text(report: &VerifyReport) -> String {
             cut.reason
         );
     }
+    for name in &report.leftovers {
+        let _ = writeln!(
+            text,
+            "in no run: {name}: being written, or left by a crash; the next writer removes it"
+        );
+    }
     for name in &report.unknown_files {
         let _ = writeln!(text, "not the store's: {}", Path::new(name).display());
     }
-    let verdict = match report.damage.len() {
-        0 => "no damage".to_owned(),
-        n => format!("damage in {}", places(n)),
-    };
+    let verdict = verdict(report);
     let _ = writeln!(
         text,
         "checked {}, {}, {}: {verdict}",
@@ -80,6 +88,26 @@ fn text(report: &VerifyReport) -> String {
         counted(report.entries, "entry", "entries")
     );
     text
+}
+
+/// Whether a part could not be read: that says nothing of what is in it.
+fn unread(error: &Error) -> bool {
+    matches!(error, Error::Io { .. })
+}
+
+fn verdict(report: &VerifyReport) -> String {
+    let unread = report.damage.iter().filter(|error| unread(error)).count();
+    let damaged = report.damage.len() - unread;
+    match (damaged, unread) {
+        (0, 0) => "no damage".to_owned(),
+        (n, 0) => format!("damage in {}", places(n)),
+        (0, n) => format!("{} could not be read", places(n)),
+        (n, m) => format!(
+            "damage in {}, and {} could not be read",
+            places(n),
+            places(m)
+        ),
+    }
 }
 
 fn places(n: usize) -> String {

@@ -116,7 +116,8 @@ impl Seen {
     }
 
     /// Records many URLs as one atomic batch: after a crash all are there or none.
-    /// For each, in order, whether it is new; a URL that occurs twice is new once.
+    /// For each, in order, whether it is new; a URL that occurs twice is new once. One
+    /// invalid URL rejects them all: a [`batch`](Seen::batch) tells item by item.
     ///
     /// # Errors
     ///

@@ -37,6 +37,9 @@ pub struct VerifyReport {
     /// Unfinished ends of logs: what a writer is just writing, or did not finish when
     /// it was killed. They are no damage.
     pub cuts: Vec<Cut>,
+    /// Logs and segments of the store that its manifest does not name: being written,
+    /// or left by a crash. The next opening for writing removes them.
+    pub leftovers: Vec<String>,
     /// Names in the store's directory that are none of the store's. They are left
     /// alone.
     pub unknown_files: Vec<String>,
@@ -114,7 +117,7 @@ pub(super) fn verify(
         }
         report.files += 1;
     }
-    report.unknown_files = unknown_files(&**vfs, dir, &manifest)?;
+    list_others(&**vfs, dir, &manifest, &mut report)?;
     Ok(report)
 }
 
@@ -152,24 +155,28 @@ fn is_replaced(vfs: &dyn Vfs, dir: &Path, path: &Path) -> Result<bool> {
     Ok(!live.any(|name| path.ends_with(&name)))
 }
 
-/// Names that are none of the store's. Its own left-overs of a crash are removed by
-/// the next opening for writing, and are not worth a word.
-fn unknown_files(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<Vec<String>> {
+/// Names in the directory that the manifest does not name.
+fn list_others(
+    vfs: &dyn Vfs,
+    dir: &Path,
+    manifest: &Manifest,
+    report: &mut VerifyReport,
+) -> Result<()> {
     let mut known: Vec<String> = live_files(manifest).collect();
     known.extend([LOCK, manifest::FILE_NAME, manifest::TEMPORARY].map(String::from));
-    let mut unknown = Vec::new();
     for name in vfs.list(dir).map_err(|e| Error::io("list", dir, e))? {
         if known.contains(&name) {
             continue;
         }
         match is_log_or_segment(vfs, dir, &name, Some(manifest.store)) {
-            Ok(true) => {}
-            Ok(false) => unknown.push(name),
+            Ok(true) => report.leftovers.push(name),
+            Ok(false) => report.unknown_files.push(name),
             // Gone meanwhile: a writer's.
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
         }
     }
-    unknown.sort();
-    Ok(unknown)
+    report.leftovers.sort();
+    report.unknown_files.sort();
+    Ok(())
 }
