@@ -227,7 +227,7 @@ fn damaged_version(bytes: &[u8], stored: u32, fits: bool) -> bool {
 
 impl Header {
     /// Checks that the file is the one that the manifest names.
-    pub(crate) fn expect(&self, path: &Path, store: StoreId, number: u64) -> Result<()> {
+    pub(crate) fn check_identity(&self, path: &Path, store: StoreId, number: u64) -> Result<()> {
         if self.store != store {
             return Err(Error::corrupt(
                 path,

@@ -60,7 +60,7 @@ impl LogReader {
     ) -> Result<LogReader> {
         let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
         let header = header::read(&*file, path, FileKind::Log)?;
-        header.expect(path, store, number)?;
+        header.check_identity(path, store, number)?;
         let bad = |m| malformed(path, 48, m);
         let mut id = None;
         let mut first = None;

@@ -114,7 +114,7 @@ pub(super) fn read_header(
     number: u64,
 ) -> Result<u64> {
     let header = header::read(file, path, FileKind::Segment)?;
-    header.expect(path, store, number)?;
+    header.check_identity(path, store, number)?;
     let mut fields = Reader::new(&header.fields);
     while !fields.is_empty() {
         let (tag, _) = fields.field().map_err(|m| malformed(path, 48, m))?;

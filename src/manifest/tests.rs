@@ -1,0 +1,113 @@
+use super::*;
+use crate::vfs::Os;
+
+fn sample() -> Manifest {
+    Manifest {
+        store: StoreId {
+            id: *b"0123456789abcdef",
+            incarnation: 3,
+        },
+        policy: "raw/1".into(),
+        stamps: true,
+        seed: 0x1122_3344_5566_7788,
+        next_number: 9,
+        sequence: 1000,
+        position: Some(42),
+        runs: vec![
+            vec![SegmentRef {
+                number: 8,
+                size: 4096,
+                content: 7,
+            }],
+            vec![
+                SegmentRef {
+                    number: 5,
+                    size: 1,
+                    content: 1,
+                },
+                SegmentRef {
+                    number: 6,
+                    size: 2,
+                    content: u128::MAX,
+                },
+            ],
+        ],
+        logs: vec![
+            LogRef {
+                number: 4,
+                first_sequence: 990,
+                length: Some(800),
+            },
+            LogRef {
+                number: 7,
+                first_sequence: 1000,
+                length: None,
+            },
+        ],
+    }
+}
+
+#[test]
+fn a_saved_manifest_comes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(Manifest::load(&Os, dir.path()).unwrap(), None);
+    let manifest = sample();
+    manifest.save(&Os, dir.path()).unwrap();
+    assert_eq!(Manifest::load(&Os, dir.path()).unwrap(), Some(manifest));
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test damages the file")]
+fn a_flipped_bit_or_a_cut_anywhere_is_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(FILE_NAME);
+    let bytes = sample().encode();
+    for i in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut damaged = bytes.clone();
+            damaged[i] ^= 1 << bit;
+            std::fs::write(&path, &damaged).unwrap();
+            let error = Manifest::load(&Os, dir.path()).unwrap_err();
+            assert!(matches!(error, Error::Corrupt(_)), "byte {i}: {error}");
+        }
+        std::fs::write(&path, &bytes[..i]).unwrap();
+        assert!(Manifest::load(&Os, dir.path()).is_err(), "cut at {i}");
+    }
+    std::fs::write(&path, [&bytes[..], b"x"].concat()).unwrap();
+    assert!(Manifest::load(&Os, dir.path()).is_err());
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the test writes the file")]
+fn a_newer_version_or_an_unknown_field_is_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(FILE_NAME);
+    let mut newer = sample().encode();
+    newer[8] = 2;
+    let end = newer.len() - 4;
+    let crc = crc32fast::hash(&newer[..end]);
+    newer[end..].copy_from_slice(&crc.to_le_bytes());
+    std::fs::write(&path, &newer).unwrap();
+    let error = Manifest::load(&Os, dir.path()).unwrap_err();
+    assert!(
+        matches!(&error, Error::UnsupportedFormat { found, supported, .. }
+            if found == "2" && supported == "1"),
+        "{error}"
+    );
+
+    for (field, refused) in [(99, false), (99 | crate::wire::MUST_UNDERSTAND, true)] {
+        let manifest = sample();
+        let bytes = manifest.encode();
+        let mut fields = bytes[48..bytes.len() - 4].to_vec();
+        put_field(&mut fields, field, b"new");
+        let bytes = header::encode(FileKind::Manifest, manifest.store, 0, &fields);
+        std::fs::write(&path, bytes).unwrap();
+        let loaded = Manifest::load(&Os, dir.path());
+        match loaded {
+            Ok(loaded) => assert!(!refused && loaded == Some(manifest)),
+            Err(error) => {
+                assert!(refused && error.to_string().contains("field 99"), "{error}");
+            }
+        }
+    }
+}
