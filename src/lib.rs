@@ -59,7 +59,8 @@
 //! # Features
 //!
 //! `cli` (on by default) is the program `seen`. A program that embeds the library
-//! leaves it out with `default-features = false`.
+//! leaves it out with `default-features = false`. `sim` is a simulated file system
+//! (`vfs::sim`) that loses what a power cut may lose, for tests.
 
 mod canon;
 #[cfg(feature = "cli")]

@@ -14,6 +14,8 @@
 mod io;
 mod mmap;
 mod os;
+#[cfg(feature = "sim")]
+pub mod sim;
 
 use std::fmt::Debug;
 use std::io::Result;
