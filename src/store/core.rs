@@ -13,6 +13,7 @@ use crate::options::Options;
 use crate::stats::Counters;
 use crate::vfs::Lock;
 use arc_swap::ArcSwap;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -104,6 +105,8 @@ pub(super) struct RunningMerge {
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) manifest: Manifest,
+    /// Numbers that no file may get: there are others of that name.
+    pub(super) taken: BTreeSet<u64>,
     pub(super) closing: bool,
     /// The store's lock was given back: no file may be touched any more.
     pub(super) released: bool,
@@ -235,9 +238,13 @@ impl Live {
     /// The number of the next file. Not in the manifest until it is next saved;
     /// a file that no manifest names is removed at the next opening.
     pub(super) fn take_number(&mut self) -> u64 {
-        let number = self.manifest.next_number;
-        self.manifest.next_number += 1;
-        number
+        loop {
+            let number = self.manifest.next_number;
+            self.manifest.next_number += 1;
+            if !self.taken.contains(&number) {
+                return number;
+            }
+        }
     }
 }
 

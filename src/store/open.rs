@@ -5,7 +5,7 @@ use super::commit::Commit;
 use super::core::{Core, Live, Mode, Recovery, Work, Writer};
 use super::handle::Handle;
 use super::place::{
-    Found, LOCK, is_log_or_segment, live_files, missing, must_exist, no_manifest, survey,
+    Found, LOCK, is_log_or_segment, live_files, missing, must_exist, no_manifest, numbered, survey,
     sync_parents,
 };
 use super::reader::{Reader, empty_memtable};
@@ -22,6 +22,7 @@ use crate::segment::{Segment, SegmentRef};
 use crate::stats::Counters;
 use crate::vfs::Vfs;
 use arc_swap::ArcSwap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex};
@@ -72,7 +73,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
     // The manifest that was read may not be durable yet: whoever renamed it may have
     // died before the names were synced. What it replaced must stay until they are.
     vfs.sync_dir(dir).map_err(|e| Error::io("sync", dir, e))?;
-    remove_orphans(&*vfs, dir, &manifest)?;
+    let taken = remove_orphans(&*vfs, dir, &manifest)?;
 
     let runs = open_runs(&vfs, dir, &manifest, &options)?;
     let mut manifest = manifest;
@@ -109,6 +110,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
             closed: AtomicBool::new(false),
             live: Mutex::new(Live {
                 manifest,
+                taken,
                 closing: false,
                 released: false,
                 flush: Work::default(),
@@ -215,8 +217,11 @@ fn check_fixed(dir: &Path, manifest: &Manifest, options: &Options) -> Result<Can
 }
 
 /// Removes files of the store's own that no manifest names: what a flush, a merge
-/// or a change of manifest left when it was interrupted.
-fn remove_orphans(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<()> {
+/// or a change of manifest left when it was interrupted. The numbers of files that stay
+/// because they are none of the store's, whatever their names say: somebody else's, or
+/// what a power loss made of a file that was being created.
+fn remove_orphans(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<BTreeSet<u64>> {
+    let mut taken = BTreeSet::new();
     let live: Vec<String> = live_files(manifest).collect();
     for name in vfs.list(dir).map_err(|e| Error::io("list", dir, e))? {
         if live.contains(&name) {
@@ -231,9 +236,11 @@ fn remove_orphans(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<()> 
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
                 Err(e) => return Err(Error::io("remove", &path, e)),
             }
+        } else if let Some((_, number)) = numbered(&name) {
+            taken.insert(number);
         }
     }
-    Ok(())
+    Ok(taken)
 }
 
 fn open_runs(

@@ -82,13 +82,8 @@ pub(super) fn is_log_or_segment(
     name: &str,
     of: Option<StoreId>,
 ) -> Result<bool> {
-    let kind = match name.split_once('.') {
-        Some((number, extension)) => match (number.parse(), extension) {
-            (Ok(number), "log") if crate::log::file_name(number) == name => FileKind::Log,
-            (Ok(number), "seg") if crate::segment::file_name(number) == name => FileKind::Segment,
-            _ => return Ok(false),
-        },
-        None => return Ok(false),
+    let Some((kind, _)) = numbered(name) else {
+        return Ok(false);
     };
     let path = dir.join(name);
     if vfs
@@ -100,6 +95,17 @@ pub(super) fn is_log_or_segment(
     }
     let file = vfs.open(&path).map_err(|e| Error::io("open", &path, e))?;
     header::looks_like(&*file, &path, kind, of)
+}
+
+/// What a file is for, going by its name, and its number.
+pub(super) fn numbered(name: &str) -> Option<(FileKind, u64)> {
+    let (number, extension) = name.split_once('.')?;
+    let number = number.parse().ok()?;
+    match extension {
+        "log" if crate::log::file_name(number) == name => Some((FileKind::Log, number)),
+        "seg" if crate::segment::file_name(number) == name => Some((FileKind::Segment, number)),
+        _ => None,
+    }
 }
 
 /// Makes the directory's name durable, and the names of the directories above it:

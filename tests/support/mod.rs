@@ -11,6 +11,7 @@
 
 pub mod child;
 pub mod faults;
+pub mod workload;
 
 use seendb::env::{Clock, Entropy};
 use seendb::vfs::Vfs;

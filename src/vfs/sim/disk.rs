@@ -227,6 +227,10 @@ impl Disk {
         self.ticks
     }
 
+    pub(super) fn has_power(&self) -> bool {
+        !self.off
+    }
+
     /// The present moment.
     pub(super) fn now(&self) -> Tick {
         self.ticks

@@ -118,6 +118,12 @@ impl Sim {
         self.lock().trace.clone().unwrap_or_default()
     }
 
+    /// Whether the power was not cut yet.
+    #[must_use]
+    pub fn has_power(&self) -> bool {
+        self.lock().has_power()
+    }
+
     /// This process dies: its operations fail from now on, and its locks end. What it
     /// wrote is in the cache, and the next process reads it there.
     #[must_use]
