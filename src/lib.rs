@@ -79,6 +79,7 @@ mod record;
 mod segment;
 mod stats;
 mod store;
+mod sync;
 pub mod vfs;
 mod wire;
 

@@ -10,12 +10,12 @@ use super::{ALIGN, BodyWriter, FRAME, MAX_BODY, Salt, file_name, frame_size, tag
 use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId};
 use crate::options::Writes;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::vfs::{File, Vfs, WriteMap, write_all_at};
 use crate::wire::put_field;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The first part to be allocated and mapped; later ones double up to the last.
 const FIRST_WINDOW: usize = 128 << 10;

@@ -8,10 +8,11 @@
     reason = "one writer appends behind the bytes that readers share"
 )]
 
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::vfs::HugeBytes;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::AtomicU64;
 
 /// The shared side.
 #[derive(Debug)]

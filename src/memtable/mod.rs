@@ -27,11 +27,11 @@ mod arena;
 mod sort;
 
 use crate::record::Record;
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::vfs::prefetch;
 use arena::{Arena, Slots, Tail};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of an entry beside its key and record.
 const ENTRY: usize = 3;

@@ -9,12 +9,13 @@ use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::header::{StoreId, malformed};
 use crate::record::Record;
+use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::sync::thread_local;
 use crate::vfs::{File, Map, prefetch, read_exact_at};
 use crate::wire::Malformed;
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The answer of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,7 +130,8 @@ impl Segment {
                 let bytes = self.mapped_block(mapped, located)?;
                 self.find_in(bytes, place, key)?
             }
-            None => BUFFER.with_borrow_mut(|buffer| {
+            None => BUFFER.with(|buffer| {
+                let buffer = &mut *buffer.borrow_mut();
                 self.read_verified(place, buffer)?;
                 self.find_in(buffer, place, key)
             })?,

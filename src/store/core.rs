@@ -11,12 +11,12 @@ use crate::header::StoreId;
 use crate::manifest::{Manifest, SaveError};
 use crate::options::Options;
 use crate::stats::Counters;
+use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{ArcSwap, Condvar, Mutex, MutexGuard};
 use crate::vfs::Lock;
-use arc_swap::ArcSwap;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// An unfinished end of a log that opening left out.

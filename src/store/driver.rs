@@ -4,9 +4,10 @@ use super::core::{Core, Live, Writer, lock};
 use crate::compact::MAX_RUNS;
 use crate::error::{Error, Result};
 use crate::options::{Driver, Durability};
+use crate::sync::MutexGuard;
+use crate::sync::thread::{self, JoinHandle};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// How long background work that failed waits before it is tried again, unless
@@ -47,7 +48,7 @@ impl Core {
         work: fn(&Core, &Writer),
     ) -> Result<()> {
         let core = self.clone();
-        let thread = std::thread::Builder::new()
+        let thread = thread::Builder::new()
             .name(name.to_string())
             .spawn(move || {
                 let Ok(writer) = core.writer() else {

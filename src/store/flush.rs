@@ -11,6 +11,7 @@ use crate::compact::{MAX_RUNS, RunWriter, Target};
 use crate::error::{Error, Result};
 use crate::options::Driver;
 use crate::segment::{Meta, Segment, SegmentRef};
+use crate::sync::thread;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -212,7 +213,7 @@ impl Core {
         // Waiting is of no use while merges fail.
         let failing = writer.live().merge.error.is_some();
         if behind > 0 && !failing && self.options.driver == Driver::Threads {
-            std::thread::sleep(SLOW_STEP * u32::try_from(behind).unwrap_or(1));
+            thread::sleep(SLOW_STEP * u32::try_from(behind).unwrap_or(1));
         }
     }
 }

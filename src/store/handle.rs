@@ -4,9 +4,10 @@ use super::core::{Core, Mode, Writer, lock};
 use super::flush::MAX_FROZEN;
 use super::view::Frozen;
 use crate::error::Result;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use crate::sync::Mutex;
+use crate::sync::atomic::Ordering;
+use crate::sync::thread::JoinHandle;
+use std::sync::Arc;
 
 /// What clones share; dropping the last of them closes the store.
 #[derive(Debug)]

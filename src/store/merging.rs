@@ -10,9 +10,9 @@ use super::view::{Run, View};
 use crate::compact::{Candidate, Merge, RunCursor, next_merge};
 use crate::error::Result;
 use crate::segment::Meta;
+use crate::sync::atomic::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 impl Core {
     /// Begins a merge if the policy wants one, and does a piece of the smallest in

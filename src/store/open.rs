@@ -20,12 +20,12 @@ use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::segment::{Segment, SegmentRef};
 use crate::stats::Counters;
+use crate::sync::atomic::{AtomicBool, AtomicUsize};
+use crate::sync::{ArcSwap, Condvar, Mutex};
 use crate::vfs::Vfs;
-use arc_swap::ArcSwap;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 
 /// Opens for writing. `fresh`: there must be no store yet.
 pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> {

@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::manifest::Manifest;
 use crate::memtable::Memtable;
 use crate::segment::{Segment, SegmentRef};
-use std::sync::{Arc, Mutex};
+use crate::sync::Mutex;
+use std::sync::Arc;
 
 /// How often the manifest is read again when a file that it named is gone. Each
 /// time means that a whole flush or merge came in between.

@@ -6,10 +6,11 @@
 
 use crate::error::{Error, Result};
 use crate::memtable::{Mark, Memtable};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::vfs::File;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// A point in the sequence of frames, and what becomes true once it is synced.
 #[derive(Debug, Clone)]
