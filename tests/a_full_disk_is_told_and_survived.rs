@@ -109,6 +109,7 @@ fn a_full_disk_stops_writers_at_their_memory_with_its_error() {
     // Reads go on, and so does the answer that something is known.
     assert!(seen.contains("before").unwrap());
     assert!(!seen.insert("before").unwrap());
+    assert_eq!(seen.insert_many(&["before", "before"]).unwrap(), [false; 2]);
     for i in (0..count).step_by(97) {
         assert!(seen.contains(format!("{i:0500}")).unwrap());
     }

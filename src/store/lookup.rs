@@ -148,6 +148,10 @@ impl Core {
             let view = self.view.load();
             new.clear();
             self.find_many(&view, keys, &hashes, |record| new.push(record.is_none()))?;
+            // As for one: what is known needs no room, and is answered on a full disk.
+            if position.is_none() && !immediate && !new.contains(&true) {
+                return Ok(new);
+            }
             let mut batch = Candidates {
                 hashes: &hashes,
                 key: &|place| keys.get(place),
