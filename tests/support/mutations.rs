@@ -1,0 +1,298 @@
+//! Changes of one place each that break a promise.
+#![allow(unreachable_pub, reason = "one test uses it")]
+
+/// One of them.
+#[derive(Debug)]
+pub struct Mutation {
+    /// What is broken.
+    pub breaks: &'static str,
+    pub file: &'static str,
+    /// Occurs in the file exactly once.
+    pub old: &'static str,
+    pub new: &'static str,
+    /// Tests of which at least one must fail.
+    pub caught_by: &'static [&'static str],
+}
+
+const CUTS: &str = "a_power_cut_leaves_a_prefix_with_all_that_was_synced";
+const FAULTS: &str = "a_failure_of_the_disk_is_told_and_survived";
+const DAMAGE: &str = "damage_is_never_taken_for_absence";
+const ONCE: &str = "a_url_is_new_exactly_once";
+const IMMEDIATE: &str = "immediate_answers_only_what_is_durable";
+const MODEL: &str = "a_store_answers_as_a_map_does";
+const LIB: &str = "--lib";
+
+const fn mutation(
+    breaks: &'static str,
+    file: &'static str,
+    old: &'static str,
+    new: &'static str,
+    caught_by: &'static [&'static str],
+) -> Mutation {
+    Mutation {
+        breaks,
+        file,
+        old,
+        new,
+        caught_by,
+    }
+}
+
+pub const ALL: &[Mutation] = &[
+    mutation(
+        "no directory sync after the manifest's rename",
+        "src/manifest.rs",
+        "        vfs.sync_dir(dir)\n            .map_err(|e| SaveError::Unknown(",
+        "        Ok(())\n            .map_err(|e: std::io::Error| SaveError::Unknown(",
+        &[CUTS],
+    ),
+    mutation(
+        "the manifest is not synced before its rename",
+        "src/manifest.rs",
+        "        file.sync().map_err(|e| Error::io(\"sync\", path, e))?;\n        Ok(file)",
+        "        Ok(file)",
+        &[CUTS],
+    ),
+    mutation(
+        "the manifest is written in place",
+        "src/manifest.rs",
+        "        let temporary = dir.join(TEMPORARY);",
+        "        let temporary = path.clone();",
+        &[CUTS],
+    ),
+    mutation(
+        "a log is deleted before the manifest without it is durable",
+        "src/store/flush.rs",
+        "                self.swap_in(writer, frozen, run.as_ref())?;",
+        "                let gone = self.dir.join(crate::log::file_name(frozen.log));\n                \
+         let _ = self.options.env.vfs.remove(&gone);\n                \
+         self.swap_in(writer, frozen, run.as_ref())?;",
+        &[CUTS],
+    ),
+    mutation(
+        "the inputs of a merge are deleted before its output is in force",
+        "src/store/merging.rs",
+        "        self.edit(writer, &mut live, |manifest| {\n            manifest.runs =",
+        "        for segment in inputs.iter().flat_map(|run| &run.segments) {\n            \
+         let name = crate::segment::file_name(segment.meta().number);\n            \
+         let _ = self.options.env.vfs.remove(&self.dir.join(name));\n        }\n        \
+         self.edit(writer, &mut live, |manifest| {\n            manifest.runs =",
+        &[CUTS],
+    ),
+    mutation(
+        "a segment is not synced",
+        "src/segment/writer.rs",
+        "        self.file\n            .sync()\n            .map_err(|e| Error::io(\"sync\", &self.path, e))?;",
+        "",
+        &[CUTS],
+    ),
+    mutation(
+        "the names of new files are not synced",
+        "src/store/core.rs",
+        "        self.options.env.vfs.sync_dir(&self.dir).map_err(|e| {",
+        "        Ok(()).map_err(|e| {",
+        &[CUTS],
+    ),
+    mutation(
+        "the name of a new store is not synced",
+        "src/store/open.rs",
+        "            sync_parents(&*vfs, dir)?;",
+        "",
+        &[CUTS],
+    ),
+    mutation(
+        "leftovers are removed before the directory is synced",
+        "src/store/open.rs",
+        "    vfs.sync_dir(dir).map_err(|e| Error::io(\"sync\", dir, e))?;",
+        "",
+        &["names_are_durable_before_anything_rests_on_them", CUTS],
+    ),
+    mutation(
+        "a failed fsync of a log is ignored",
+        "src/store/syncer.rs",
+        "            let outcome = target.file.sync();",
+        "            let outcome = target.file.sync().or(Ok::<(), std::io::Error>(()));",
+        &[FAULTS],
+    ),
+    mutation(
+        "a failed fsync of a log is tried again",
+        "src/store/syncer.rs",
+        "            let outcome = target.file.sync();",
+        "            let outcome = target.file.sync().or_else(|_| target.file.sync());",
+        &[FAULTS],
+    ),
+    mutation(
+        "a failure does not poison",
+        "src/store/syncer.rs",
+        "        let cause = self.poison.get_or_init(|| cause).clone();",
+        "",
+        &[FAULTS],
+    ),
+    mutation(
+        "a log is not synced before its successor accepts a frame",
+        "src/store/commit.rs",
+        "        writer.syncer.sync_to(&point)?;\n\n        let frozen",
+        "        let frozen",
+        &[CUTS],
+    ),
+    mutation(
+        "a log's final length is not recorded",
+        "src/store/commit.rs",
+        "                log.length = Some(end);",
+        "                let _ = end;",
+        &[MODEL, CUTS],
+    ),
+    mutation(
+        "a torn frame is accepted",
+        "src/log/reader.rs",
+        "                        if let Some(reason) = self.judge(frame, sequence) {",
+        "                        if let Some(reason) = self.judge(frame, sequence).filter(|_| false) {",
+        &[CUTS, LIB],
+    ),
+    mutation(
+        "a frame's checksum is not compared",
+        "src/log/reader.rs",
+        "        (stored != computed).then_some((stored, computed))",
+        "        (stored != computed).then_some((stored, computed)).filter(|_| false)",
+        &[CUTS, LIB],
+    ),
+    mutation(
+        "a frame's sequence number is not compared",
+        "src/log/reader.rs",
+        "        (sequence != self.next_sequence).then(|| {",
+        "        (sequence == u64::MAX).then(|| {",
+        &[CUTS, LIB],
+    ),
+    mutation(
+        "damage in the synced part of a log is taken for its end",
+        "src/log/reader.rs",
+        "            if (bad.is_none() && !thorough) || !beyond(self)? {",
+        "            if true || !beyond(self)? {",
+        &[DAMAGE, LIB],
+    ),
+    mutation(
+        "a read error is taken for the end of a log",
+        "src/log/reader.rs",
+        "            let chunk = self.chunk(self.offset, want, end)?;",
+        "            let Ok(chunk) = self.chunk(self.offset, want, end) else {\n                return Ok(None);\n            };",
+        &[FAULTS],
+    ),
+    mutation(
+        "a batch is several frames",
+        "src/store/commit.rs",
+        "        let appended = log.append(batch.millis, batch.position, |body| {",
+        "        for (place, _) in batch.new.iter().enumerate().filter(|(_, new)| **new) {\n            \
+         let _ = log.append(batch.millis, None, |body| body.insert((batch.key)(place)));\n        }\n        \
+         let appended = log.append(batch.millis, batch.position, |body| {",
+        &[CUTS],
+    ),
+    mutation(
+        "a block's checksum is not compared",
+        "src/segment/reader.rs",
+        "        if stored == computed {\n            return Ok(());",
+        "        if stored == computed || !bytes.is_empty() {\n            return Ok(());",
+        &[DAMAGE, LIB],
+    ),
+    mutation(
+        "a header's checksum is not compared",
+        "src/header.rs",
+        "        crc_fits = stored == computed;",
+        "        crc_fits = true;",
+        &[DAMAGE, LIB],
+    ),
+    mutation(
+        "a file of another store is taken",
+        "src/header.rs",
+        "        if self.store != store {",
+        "        if self.store != store && number == u64::MAX {",
+        &[DAMAGE, LIB],
+    ),
+    mutation(
+        "a memtable is dropped before its segment is visible",
+        "src/store/flush.rs",
+        "        self.edit(writer, &mut live, |manifest| {\n            manifest.logs.retain",
+        "        self.change_view(|view| View {\n            rotation: view.rotation,\n            \
+         active: view.active.clone(),\n            frozen: without(&view.frozen, frozen),\n            \
+         runs: view.runs.clone(),\n        });\n        \
+         self.edit(writer, &mut live, |manifest| {\n            manifest.logs.retain",
+        &[ONCE, FAULTS],
+    ),
+    mutation(
+        "an insert does not look again for a memtable that was frozen meanwhile",
+        "src/store/commit.rs",
+        "        if commit.rotation != rotation {\n            return Ok(false);",
+        "        if commit.rotation < rotation {\n            return Ok(false);",
+        &[ONCE],
+    ),
+    mutation(
+        "an insert does not look again for what others inserted meanwhile",
+        "src/memtable/mod.rs",
+        "        let Err(at) = self.memtable.probe(hash, key, self.tail.bytes()) else {",
+        "        let Err(at) = self.memtable.probe(hash, key, &[]) else {",
+        &[ONCE, LIB],
+    ),
+    mutation(
+        "an entry is visible before it is in the log",
+        "src/store/commit.rs",
+        "        if added || batch.position.is_some() {",
+        "        commit.appender.memtable().publish(commit.appender.mark());\n        if added || batch.position.is_some() {",
+        &[FAULTS],
+    ),
+    mutation(
+        "an answer rests on an entry that is not durable",
+        "src/store/commit.rs",
+        "        if writer.syncer.synced() >= commit.hidden {",
+        "        if writer.syncer.synced() >= commit.hidden || batch.hashes.len() == 1 {",
+        &[IMMEDIATE],
+    ),
+    mutation(
+        "an operation returns while an earlier frame is unfinished",
+        "src/log/writer.rs",
+        "        match self.file.set_len(self.end) {\n            Ok(()) => Err(AppendError::CutBack(error)),",
+        "        match Ok::<(), std::io::Error>(()) {\n            Ok(()) => {\n                \
+         self.end += ALIGN as u64;\n                Err(AppendError::CutBack(error))\n            }",
+        &[FAULTS],
+    ),
+    mutation(
+        "what a failed append had put into the memtable stays there",
+        "src/store/commit.rs",
+        "                commit.appender.take_back(before, |key| self.hash(key));",
+        "                let _ = before;",
+        &[FAULTS],
+    ),
+    mutation(
+        "an unknown manifest counts as unchanged",
+        "src/manifest.rs",
+        "            .map_err(|e| SaveError::Unknown(Error::io(\"rename to\", &path, e)))?;",
+        "            .map_err(|e| SaveError::Unchanged(Error::io(\"rename to\", &path, e)))?;",
+        &[FAULTS],
+    ),
+    mutation(
+        "what was read from a log counts as durable",
+        "src/store/recover.rs",
+        "                recovered: true,",
+        "                recovered: false,",
+        &[FAULTS],
+    ),
+    mutation(
+        "the position is lost with its log",
+        "src/store/flush.rs",
+        "            manifest.position = frozen.position.or(manifest.position);",
+        "",
+        &["a_position_never_goes_back", CUTS],
+    ),
+    mutation(
+        "an older run's record wins",
+        "src/compact/merged.rs",
+        "            .then(a.cmp(&b))",
+        "            .then(b.cmp(&a))",
+        &[LIB],
+    ),
+    mutation(
+        "a merge goes on after a read error",
+        "src/compact/merged.rs",
+        "        if !self.sources[self.heap[at]].advance()? {",
+        "        if !self.sources[self.heap[at]].advance().unwrap_or(false) {",
+        &[LIB],
+    ),
+];
