@@ -10,7 +10,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test fails by panicking"
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and this one changes sources"
 )]
 
 #[path = "support/mutations.rs"]
