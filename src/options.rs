@@ -67,8 +67,9 @@ pub enum Driver {
 
 /// The default memory for one memtable.
 pub(crate) const DEFAULT_MEMORY: usize = 64 << 20;
-/// The least: a memtable must hold any batch, and a batch the longest key.
-pub(crate) const MIN_MEMORY: usize = 1 << 20;
+/// The least: a memtable must hold any batch, and a batch the longest key. Tests of
+/// schedules, with short keys, fill memtables in every one of thousands.
+pub(crate) const MIN_MEMORY: usize = if cfg!(shuttle) { 16 << 10 } else { 1 << 20 };
 /// The most: places in a memtable are 40-bit, and sizes stay far from that.
 pub(crate) const MAX_MEMORY: usize = 64 << 30;
 /// The default size at which a run goes on in another segment.

@@ -5,6 +5,7 @@ use crate::compact::MAX_RUNS;
 use crate::error::{Error, Result};
 use crate::options::{Driver, Durability};
 use crate::sync::MutexGuard;
+use crate::sync::atomic::Ordering;
 use crate::sync::thread::{self, JoinHandle};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
@@ -21,7 +22,7 @@ const IDLE: Duration = Duration::from_secs(60);
 struct Background {
     step: fn(&Core, &Writer) -> Result<bool>,
     /// Whether there is something to do.
-    ready: fn(&Core) -> bool,
+    ready: fn(&Core, &Writer) -> bool,
     /// Whether somebody waits for another attempt after one that failed.
     wanted: fn(&Live) -> bool,
 }
@@ -85,7 +86,7 @@ impl Core {
     fn run_flushes(&self, writer: &Writer) {
         let work = Background {
             step: Core::flush_step,
-            ready: |core| !core.view.load().frozen.is_empty(),
+            ready: |core, _| !core.view.load().frozen.is_empty(),
             wanted: |live| live.flush_wanted,
         };
         self.run(writer, &work);
@@ -94,7 +95,9 @@ impl Core {
     fn run_merges(&self, writer: &Writer) {
         let work = Background {
             step: Core::merge_step,
-            ready: |core| core.view.load().runs.len() > MAX_RUNS,
+            // While somebody drains merges none is begun: looking again and again would
+            // keep the lock from who does.
+            ready: |core, writer| core.view.load().runs.len() > MAX_RUNS && !writer.is_draining(),
             wanted: |_| false,
         };
         self.run(writer, &work);
@@ -108,7 +111,7 @@ impl Core {
             let live = writer.live();
             match outcome {
                 Ok(true) => pause = FIRST_PAUSE,
-                Ok(false) => self.wait_until(writer, live, IDLE, |_| (work.ready)(self)),
+                Ok(false) => self.wait_until(writer, live, IDLE, |_| (work.ready)(self, writer)),
                 // Nothing can be done any more but wait for the end.
                 Err(_) if writer.syncer.check().is_err() => {
                     self.wait_until(writer, live, IDLE, |_| false);
@@ -196,6 +199,11 @@ impl Core {
 }
 
 impl Writer {
+    /// Whether somebody waits for the merges in progress to end.
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire) > 0
+    }
+
     /// Tells the threads to end.
     pub(super) fn stop(&self) {
         self.live().closing = true;

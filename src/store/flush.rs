@@ -162,12 +162,15 @@ impl Core {
         let tried = writer.live().flush.attempts;
         loop {
             writer.syncer.check()?;
+            // Under the lock: who makes room must not do so between the look and the wait.
+            let mut live = writer.live();
             let view = self.view.load();
             let flush_first = view.frozen.len() >= MAX_FROZEN;
             if !flush_first && view.runs.len() < STOP_RUNS {
                 return Ok(());
             }
             if self.options.driver == Driver::Manual {
+                drop(live);
                 if flush_first {
                     self.flush_step(writer)?;
                 } else if !matches!(self.merge_step(writer), Ok(true)) {
@@ -176,7 +179,6 @@ impl Core {
                 }
                 continue;
             }
-            let mut live = writer.live();
             if live.closing {
                 return Err(Error::Closed {
                     path: self.dir.clone(),
@@ -193,8 +195,11 @@ impl Core {
             if !flush_first && live.merge.error.is_some() {
                 return Ok(());
             }
-            live.flush_wanted |= flush_first;
-            writer.changed.notify_all();
+            // Once: writers that wait must not keep waking one another.
+            if flush_first && !live.flush_wanted {
+                live.flush_wanted = true;
+                writer.changed.notify_all();
+            }
             // The time bound guards against a wake-up that was missed only.
             drop(
                 writer

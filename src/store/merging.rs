@@ -29,8 +29,9 @@ impl Core {
                 merge: running.iter().position(|merge| merge.has(run)),
             })
             .collect();
-        let draining = writer.draining.load(Ordering::Acquire) > 0;
-        if !draining && let Some(window) = next_merge(&candidates) {
+        if !writer.is_draining()
+            && let Some(window) = next_merge(&candidates)
+        {
             running.push(self.begin_merge(&runs, window));
         }
         if running.is_empty() {
@@ -48,6 +49,9 @@ impl Core {
         writer.draining.fetch_add(1, Ordering::AcqRel);
         let begun = self.begin_to_merge_all(writer);
         writer.draining.fetch_sub(1, Ordering::AcqRel);
+        // Under the lock, so that who looked before and is about to wait hears of it.
+        drop(writer.live());
+        writer.changed.notify_all();
         let inputs = begun?;
         let is_input = |run: &Arc<Run>| inputs.iter().any(|input| Arc::ptr_eq(input, run));
         loop {
