@@ -15,7 +15,25 @@ pub fn argument() -> Option<String> {
 
 /// Starts the test `name` of this program with an argument.
 pub fn start(name: &str, argument: &str) -> (Child, BufReader<ChildStderr>) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+    start_under(&[], name, argument)
+}
+
+/// Starts it as the command that another program is given.
+pub fn start_under(
+    program: &[&str],
+    name: &str,
+    argument: &str,
+) -> (Child, BufReader<ChildStderr>) {
+    let this = std::env::current_exe().unwrap();
+    let mut command = match program {
+        [] => Command::new(this),
+        [first, rest @ ..] => {
+            let mut command = Command::new(first);
+            command.args(rest).arg(this);
+            command
+        }
+    };
+    let mut child = command
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(VARIABLE, argument)
         .stdin(Stdio::piped())
