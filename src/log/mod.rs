@@ -47,6 +47,7 @@
 //! the manifest and is larger, or a good frame further on says that this place
 //! had been synced: then it is damage, and an error.
 
+mod behind;
 mod body;
 mod reader;
 mod writer;

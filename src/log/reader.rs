@@ -1,5 +1,6 @@
 //! Reads a log's frames, once for recovery or again and again behind a writer.
 
+use super::behind::Behind;
 use super::body::{self, Operation};
 use super::{ALIGN, FRAME, MAX_BODY, Salt, frame_size, tag};
 use crate::error::{Error, Result};
@@ -23,9 +24,9 @@ pub(crate) struct LogReader {
     number: u64,
     salt: Salt,
     immediate: bool,
-    offset: u64,
+    pub(super) offset: u64,
     first_sequence: u64,
-    next_sequence: u64,
+    pub(super) next_sequence: u64,
 }
 
 /// What is behind the last good frame.
@@ -38,7 +39,7 @@ pub(crate) enum Tail {
 }
 
 /// Where the next frame should be.
-enum Next {
+pub(super) enum Next {
     Frame {
         size: usize,
         sequence: u64,
@@ -201,12 +202,22 @@ impl LogReader {
                 let found = bad.as_deref().unwrap_or("nothing, or zeros");
                 return Err(self.damaged("a frame", found));
             }
-            let beyond = |log: &LogReader| match log.synced_beyond(end) {
-                Err(_) if log.file_len()? < end => Ok(false),
-                answer => answer,
+            if bad.is_none() && !thorough {
+                return Ok(Tail::Clean);
+            }
+            let behind = match self.behind(end) {
+                Err(_) if self.file_len()? < end => Behind::Nothing,
+                answer => answer?,
             };
-            if (bad.is_none() && !thorough) || !beyond(self)? {
-                return Ok(bad.map_or(Tail::Clean, |reason| Tail::Unfinished { reason }));
+            match (&bad, &behind) {
+                (None, Behind::Nothing) => return Ok(Tail::Clean),
+                (Some(reason), Behind::Nothing | Behind::Bytes { .. }) => {
+                    let reason = reason.clone();
+                    return Ok(Tail::Unfinished { reason });
+                }
+                // Or zeros with something behind them, that a writer has put there
+                // since the zeros were read.
+                (_, Behind::Synced) | (None, Behind::Bytes { .. }) => {}
             }
             if suspect.1 > 0 && suspect.0 != self.offset {
                 // The place was the end, where a writer was at work. All that was
@@ -215,6 +226,10 @@ impl LogReader {
             }
             suspect = (self.offset, suspect.1 + 1);
             if suspect.1 == LOOKS {
+                if let Behind::Bytes { at } = behind {
+                    let reason = format!("zeros, and other bytes behind them at {at}");
+                    return Ok(Tail::Unfinished { reason });
+                }
                 let found = bad.as_deref().unwrap_or("zeros");
                 return Err(self.damaged("a frame that was known to be synced", found));
             }
@@ -268,7 +283,7 @@ impl LogReader {
     }
 
     /// What the head of a frame at `offset` says; `rest` may end too early.
-    fn next(&self, rest: &[u8], offset: u64, end: u64) -> Next {
+    pub(super) fn next(&self, rest: &[u8], offset: u64, end: u64) -> Next {
         if rest.iter().take(FRAME).all(|&byte| byte == 0) {
             return Next::Nothing;
         }
@@ -323,58 +338,15 @@ impl LogReader {
         })
     }
 
-    fn checksum_differs(&self, frame: &[u8]) -> Option<(u32, u32)> {
+    pub(super) fn checksum_differs(&self, frame: &[u8]) -> Option<(u32, u32)> {
         let (stored, rest) = frame.split_first_chunk::<4>()?;
         let stored = u32::from_le_bytes(*stored);
         let computed = self.salt.checksum(rest);
         (stored != computed).then_some((stored, computed))
     }
 
-    /// Whether a good frame behind this place says that it had been synced.
-    ///
-    /// Candidates are looked for at every place where a frame can begin: the
-    /// length of the bad frame cannot be trusted to lead to the next.
-    fn synced_beyond(&self, end: u64) -> Result<bool> {
-        let smallest = frame_size(1) as u64;
-        let mut at = self.offset + ALIGN as u64;
-        while at + FRAME as u64 <= end {
-            let chunk = self.chunk(at, CHUNK, end)?;
-            if chunk.len() < FRAME {
-                break;
-            }
-            let places = chunk.windows(FRAME).step_by(ALIGN);
-            let looked_at = places.len();
-            for (i, head) in places.enumerate() {
-                let offset = at + (i * ALIGN) as u64;
-                // Cheap checks first: the number must be one that frames between
-                // here and there can have used up.
-                let most = (offset - self.offset) / smallest + 1;
-                let Next::Frame {
-                    size,
-                    sequence,
-                    synced,
-                } = self.next(head, offset, end)
-                else {
-                    continue;
-                };
-                if synced <= self.offset
-                    || sequence < self.next_sequence
-                    || sequence > self.next_sequence.saturating_add(most)
-                {
-                    continue;
-                }
-                let frame = self.chunk(offset, size as u64, end)?;
-                if frame.len() == size && self.checksum_differs(&frame).is_none() {
-                    return Ok(true);
-                }
-            }
-            at += (looked_at * ALIGN) as u64;
-        }
-        Ok(false)
-    }
-
     /// At most `want` bytes from `offset`, up to `end`, which the file has.
-    fn chunk(&self, offset: u64, want: u64, end: u64) -> Result<Vec<u8>> {
+    pub(super) fn chunk(&self, offset: u64, want: u64, end: u64) -> Result<Vec<u8>> {
         let count = want.min(end.saturating_sub(offset));
         let mut bytes = vec![0; usize::try_from(count).unwrap_or(0)];
         read_exact_at(&*self.file, &mut bytes, offset)
