@@ -38,7 +38,7 @@ mod writer;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use index::Located;
-pub(crate) use open::SegmentRef;
+pub(crate) use open::{SegmentRef, sequences};
 pub(crate) use reader::{Found, Segment};
 pub(crate) use writer::{DEFAULT_BLOCK_SIZE, Params, Writer};
 

@@ -106,6 +106,27 @@ impl Segment {
     }
 }
 
+/// The first and last sequence number of the entries of a segment that need not be in any
+/// manifest; `None` if it is not a whole segment of this store and number.
+pub(crate) fn sequences(
+    vfs: &dyn Vfs,
+    path: &Path,
+    store: StoreId,
+    number: u64,
+) -> Result<Option<(u64, u64)>> {
+    let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
+    let size = file
+        .len()
+        .map_err(|e| Error::io("find the length of", path, e))?;
+    let footer = read_header(&*file, path, store, number)
+        .and_then(|blocks_at| Footer::read(&*file, path, size, blocks_at));
+    match footer {
+        Ok(footer) => Ok(Some(footer.sequences)),
+        Err(error @ Error::Io { .. }) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
 /// Reads and checks the header; answers where the blocks begin.
 pub(super) fn read_header(
     file: &dyn File,

@@ -1,6 +1,6 @@
 //! Options, then open.
 
-use super::{Seen, open};
+use super::{Progress, Seen, VerifyReport, open, place, verify};
 use crate::canon::Canon;
 use crate::env::Env;
 use crate::error::Result;
@@ -137,5 +137,17 @@ impl Builder {
     /// [`open`](Builder::open) but `Locked`.
     pub fn open_read_only(self) -> Result<Seen> {
         open::open_read_only(&self.path, self.options).map(Seen::new)
+    }
+
+    /// Checks the store, also one that is too damaged to be opened; see
+    /// [`verify`](crate::verify). Of the options, only the file system counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](crate::verify).
+    pub fn verify(self, progress: &mut dyn FnMut(&Progress)) -> Result<VerifyReport> {
+        let vfs = &self.options.env.vfs;
+        place::must_exist(&**vfs, &self.path)?;
+        verify::verify(vfs, &self.path, progress)
     }
 }

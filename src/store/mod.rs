@@ -18,6 +18,7 @@ mod recover;
 mod replay;
 mod scan;
 mod syncer;
+mod unnamed;
 mod verify;
 mod view;
 
@@ -340,7 +341,5 @@ impl Seen {
 /// [`NoSuchStore`](Error::NoSuchStore), [`NotAStore`](Error::NotAStore), or the
 /// damage of the manifest; other damage is in the report.
 pub fn verify(path: impl AsRef<Path>, progress: &mut dyn FnMut(&Progress)) -> Result<VerifyReport> {
-    let vfs = crate::env::Env::default().vfs;
-    place::must_exist(&*vfs, path.as_ref())?;
-    verify::verify(&vfs, path.as_ref(), progress)
+    Seen::builder(path).verify(progress)
 }

@@ -5,12 +5,12 @@ use super::commit::Commit;
 use super::core::{Core, Live, Mode, Recovery, Work, Writer};
 use super::handle::Handle;
 use super::place::{
-    Found, LOCK, is_log_or_segment, live_files, missing, must_exist, no_manifest, numbered, survey,
-    sync_parents,
+    Found, LOCK, live_files, missing, must_exist, no_manifest, numbered, survey, sync_parents,
 };
 use super::reader::{Reader, empty_memtable};
 use super::recover::recover;
 use super::syncer::Syncer;
+use super::unnamed::{check_unnamed, unnamed};
 use super::view::{Run, View};
 use crate::canon::Canon;
 use crate::error::{Error, Result};
@@ -73,7 +73,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
     // The manifest that was read may not be durable yet: whoever renamed it may have
     // died before the names were synced. What it replaced must stay until they are.
     vfs.sync_dir(dir).map_err(|e| Error::io("sync", dir, e))?;
-    let taken = remove_orphans(&*vfs, dir, &manifest)?;
+    let taken = remove_unnamed(&*vfs, dir, &manifest)?;
 
     let runs = open_runs(&vfs, dir, &manifest, &options)?;
     let mut manifest = manifest;
@@ -217,30 +217,34 @@ fn check_fixed(dir: &Path, manifest: &Manifest, options: &Options) -> Result<Can
 }
 
 /// Removes files of the store's own that no manifest names: what a flush, a merge
-/// or a change of manifest left when it was interrupted. The numbers of files that stay
-/// because they are none of the store's, whatever their names say: somebody else's, or
+/// or a change of manifest left when it was interrupted. The numbers of files that stay,
+/// because they are none of the store's whatever their names say: somebody else's, or
 /// what a power loss made of a file that was being created.
-fn remove_orphans(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<BTreeSet<u64>> {
-    let mut taken = BTreeSet::new();
-    let live: Vec<String> = live_files(manifest).collect();
-    for name in vfs.list(dir).map_err(|e| Error::io("list", dir, e))? {
-        if live.contains(&name) {
-            continue;
-        }
-        if name == manifest::TEMPORARY || is_log_or_segment(vfs, dir, &name, Some(manifest.store))?
-        {
-            let path = dir.join(&name);
-            match vfs.remove(&path) {
-                Ok(()) => {}
-                // Somebody else tidied up.
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-                Err(e) => return Err(Error::io("remove", &path, e)),
-            }
-        } else if let Some((_, number)) = numbered(&name) {
-            taken.insert(number);
+fn remove_unnamed(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<BTreeSet<u64>> {
+    let mut names = unnamed(vfs, dir, manifest)?;
+    check_unnamed(vfs, dir, manifest, &names)?;
+    let temporary = dir.join(manifest::TEMPORARY);
+    let looked = vfs.kind(&temporary);
+    if looked
+        .map_err(|e| Error::io("look at", &temporary, e))?
+        .is_some()
+    {
+        names.push(manifest::TEMPORARY.into());
+    }
+    for name in names {
+        let path = dir.join(&name);
+        match vfs.remove(&path) {
+            Ok(()) => {}
+            // Somebody else tidied up.
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(e) => return Err(Error::io("remove", &path, e)),
         }
     }
-    Ok(taken)
+    let live: Vec<String> = live_files(manifest).collect();
+    let mut left = vfs.list(dir).map_err(|e| Error::io("list", dir, e))?;
+    left.retain(|name| !live.contains(name));
+    let numbers = left.iter().filter_map(|name| numbered(name));
+    Ok(numbers.map(|(_, number)| number).collect())
 }
 
 fn open_runs(

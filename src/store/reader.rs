@@ -7,6 +7,7 @@
 use super::checks::{check_run, check_segment};
 use super::core::{Core, Mode, Recovery, lock};
 use super::replay::Replayed;
+use super::unnamed::{check_unnamed, unnamed};
 use super::view::{Frozen, Run, View};
 use crate::error::{Error, Result};
 use crate::manifest::Manifest;
@@ -56,10 +57,19 @@ impl Core {
                     format!("the store {:?}", manifest.store),
                 ));
             }
-            match self.refresh_from(&manifest, &mut state, thorough) {
+            let refreshed = self
+                .refresh_from(&manifest, &mut state, thorough)
+                .and_then(|found| {
+                    if thorough {
+                        let names = unnamed(vfs, &self.dir, &manifest)?;
+                        check_unnamed(vfs, &self.dir, &manifest, &names)?;
+                    }
+                    Ok(found)
+                });
+            match refreshed {
                 Ok(found) => return Ok(found),
-                Err(error) if error.is_not_found() => {
-                    // The same manifest twice: the file is not merely replaced.
+                Err(error) if error.is_not_found() || is_about_manifest(&error) => {
+                    // The same manifest twice: it is not merely replaced.
                     if gone.as_ref() == Some(&manifest) {
                         return Err(super::place::missing(error));
                     }
@@ -189,6 +199,12 @@ impl Reader {
             .map(|log| log.reader().offset())
             .sum()
     }
+}
+
+/// Whether a manifest does not fit the other files: beside a writer, it may have been
+/// replaced since it was read.
+fn is_about_manifest(error: &Error) -> bool {
+    matches!(error, Error::Corrupt(corrupt) if corrupt.path.ends_with(crate::manifest::FILE_NAME))
 }
 
 /// An empty memtable, where one is needed and nothing is ever appended.

@@ -3,6 +3,7 @@
 use super::checks::{check_log, check_run, check_segment};
 use super::core::Cut;
 use super::place::{LOCK, is_log_or_segment, live_files, missing, no_manifest};
+use super::unnamed::check_unnamed;
 use crate::error::{Error, Result};
 use crate::log::{LogReader, Operation, Tail};
 use crate::manifest::{self, LogRef, Manifest};
@@ -178,5 +179,12 @@ fn list_others(
     }
     report.leftovers.sort();
     report.unknown_files.sort();
+    if let Err(error) = check_unnamed(vfs, dir, manifest, &report.leftovers) {
+        let now = Manifest::load(vfs, dir)?;
+        // Else a writer was at work, and has replaced it.
+        if now.as_ref() == Some(manifest) {
+            report.damage.push(error);
+        }
+    }
     Ok(())
 }
