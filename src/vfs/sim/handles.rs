@@ -113,7 +113,7 @@ impl Vfs for Sim {
         let process = self.process;
         let taken = self.run(Kind::Lock, path, |disk| {
             let id = match disk.find(path) {
-                Ok(id) => id,
+                Ok(id) => disk.file(id).map(|_| id)?,
                 Err(_) => disk.create(path, Node::File(Content::default()))?,
             };
             Ok(disk.take_lock(id, process).then_some(id))
