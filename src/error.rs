@@ -277,6 +277,9 @@ fn io_remedy(source: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; make room on that disk, and try again: nothing that was recorded is lost"
         }
+        io::ErrorKind::IsADirectory => {
+            "; a file of the store should be there: restore the whole directory from a copy"
+        }
         io::ErrorKind::PermissionDenied => "; check the owner and the permissions of that path",
         io::ErrorKind::ReadOnlyFilesystem => {
             "; the file system is mounted read-only: open the store read-only, or remount"

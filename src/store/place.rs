@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId};
 use crate::manifest::{self, Manifest};
 use crate::vfs::{Kind, Vfs};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The file whose lock is the store's.
@@ -121,7 +122,7 @@ pub(super) fn sync_parents(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
         match vfs.sync_dir(parent) {
             Ok(()) => {}
             // One that may not be opened was not made by this user just now.
-            Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied && path != dir => {
+            Err(e) if e.kind() == ErrorKind::PermissionDenied && path != dir => {
                 return Ok(());
             }
             Err(e) => return Err(Error::io("sync", parent, e)),
@@ -156,13 +157,16 @@ pub(super) fn no_manifest(dir: &Path) -> Error {
     )
 }
 
-/// A file that the manifest names and that is not there is damage, whatever the
-/// system calls it.
+/// A file that the manifest names and that is not there, or is a directory, is damage,
+/// whatever the system calls it.
 pub(super) fn missing(error: Error) -> Error {
-    match &error {
-        Error::Io { path, .. } if error.is_not_found() => {
-            Error::corrupt(path, 0, "a file that the manifest names", "no file")
-        }
-        _ => error,
-    }
+    let Error::Io { path, source, .. } = &error else {
+        return error;
+    };
+    let found = match source.kind() {
+        ErrorKind::NotFound => "no file",
+        ErrorKind::IsADirectory => "a directory",
+        _ => return error,
+    };
+    Error::corrupt(path, 0, "a file that the manifest names", found)
 }
