@@ -165,9 +165,9 @@ pub const ALL: &[Mutation] = &[
     ),
     mutation(
         "damage in the synced part of a log is taken for its end",
-        "src/log/reader.rs",
-        "            if (bad.is_none() && !thorough) || !beyond(self)? {",
-        "            if true || !beyond(self)? {",
+        "src/log/behind.rs",
+        "                    return Ok(Behind::Synced);",
+        "                    continue;",
         &[DAMAGE, LIB],
     ),
     mutation(
