@@ -1,0 +1,35 @@
+//! The table of what went wrong elsewhere names tests that exist.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking"
+)]
+
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn each_of_35_rows() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("docs/durability.md")).unwrap();
+    let (_, table) = text.split_once("### What went wrong elsewhere").unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| "));
+    let rows = rows.filter(|row| row.starts_with(|c: char| c.is_ascii_digit()));
+    let mut count = 0;
+    for row in rows {
+        count += 1;
+        assert!(row.starts_with(&format!("{count} ")), "{row}");
+        let (_, tests) = row.trim_end_matches(['|', ' ']).rsplit_once('|').unwrap();
+        let names: Vec<&str> = tests.split('`').skip(1).step_by(2).collect();
+        assert!(!names.is_empty(), "{row}");
+        for name in names {
+            let (file, function) = name.split_once("::").unwrap_or((name, ""));
+            let path = root.join(format!("tests/{file}.rs"));
+            let source = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let there = source.contains(&format!("#[test]\nfn {function}"));
+            assert!(there || source.contains("mod schedules"), "{name}: no such test");
+        }
+    }
+    assert_eq!(count, 35);
+}
