@@ -28,7 +28,10 @@ fn each_of_35_rows() {
             let path = root.join(format!("tests/{file}.rs"));
             let source = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {e}"));
             let there = source.contains(&format!("#[test]\nfn {function}"));
-            assert!(there || source.contains("mod schedules"), "{name}: no such test");
+            assert!(
+                there || source.contains("mod schedules"),
+                "{name}: no such test"
+            );
         }
     }
     assert_eq!(count, 35);

@@ -73,11 +73,15 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
     // The manifest that was read may not be durable yet: whoever renamed it may have
     // died before the names were synced. What it replaced must stay until they are.
     vfs.sync_dir(dir).map_err(|e| Error::io("sync", dir, e))?;
-    let taken = remove_unnamed(&*vfs, dir, &manifest)?;
+    let leftovers = unnamed(&*vfs, dir, &manifest)?;
+    check_unnamed(&*vfs, dir, &manifest, &leftovers)?;
 
     let runs = open_runs(&vfs, dir, &manifest, &options)?;
     let mut manifest = manifest;
     let recovered = recover(&*vfs, dir, &mut manifest)?;
+    // Not before all that the manifest names was found good: what is beside it may be of
+    // use to a person if not.
+    let taken = remove(&*vfs, dir, &manifest, leftovers)?;
     let next_sequence = recovered.next_sequence;
     let (active, appender) =
         Memtable::new(options.memory).map_err(|e| Error::io("get memory for", dir, e))?;
@@ -220,9 +224,12 @@ fn check_fixed(dir: &Path, manifest: &Manifest, options: &Options) -> Result<Can
 /// or a change of manifest left when it was interrupted. The numbers of files that stay,
 /// because they are none of the store's whatever their names say: somebody else's, or
 /// what a power loss made of a file that was being created.
-fn remove_unnamed(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<BTreeSet<u64>> {
-    let mut names = unnamed(vfs, dir, manifest)?;
-    check_unnamed(vfs, dir, manifest, &names)?;
+fn remove(
+    vfs: &dyn Vfs,
+    dir: &Path,
+    manifest: &Manifest,
+    mut names: Vec<String>,
+) -> Result<BTreeSet<u64>> {
     let temporary = dir.join(manifest::TEMPORARY);
     let looked = vfs.kind(&temporary);
     if looked
