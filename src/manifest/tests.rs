@@ -27,7 +27,8 @@ fn sample() -> Manifest {
                 },
                 SegmentRef {
                     number: 6,
-                    size: 2,
+                    // More than 4 GiB.
+                    size: (7 << 32) + 2,
                     content: u128::MAX,
                 },
             ],
@@ -36,7 +37,7 @@ fn sample() -> Manifest {
             LogRef {
                 number: 4,
                 first_sequence: 990,
-                length: Some(800),
+                length: Some((1 << 32) + 800),
             },
             LogRef {
                 number: 7,

@@ -160,3 +160,40 @@ fn place(region: &Region<'_>, at: usize) -> Result<Place, Malformed> {
     let (len, _) = region.value(at)?;
     Ok(Place { offset, len })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_beyond_4_gib_are_found() {
+        let (mut builder, mut at) = (Builder::default(), 52);
+        let mut places = Vec::new();
+        for i in 0..100u32 {
+            // The largest block, and others.
+            let len = u64::from(u32::MAX) >> (i % 4 * 9);
+            let place = Place { offset: at, len };
+            let before = i.saturating_sub(1).to_be_bytes();
+            builder.push(&before, &i.to_be_bytes(), place);
+            places.push(place);
+            at += len;
+        }
+        assert!(at > 20 << 32);
+        let mut stored = Vec::new();
+        assert!(builder.finish(&mut stored));
+        let index = |len| {
+            let mut bytes = HugeBytes::zeroed(stored.len()).unwrap();
+            let room = bytes.as_mut_slice().iter_mut();
+            room.zip(&stored).for_each(|(to, byte)| *to = *byte);
+            Index::new(bytes, 100, Place { offset: 52, len })
+        };
+        let good = index(at - 52).unwrap();
+        for (i, place) in (0..100u32).zip(places) {
+            let located = good.locate(&i.to_be_bytes()).unwrap().unwrap();
+            assert_eq!((located.ordinal, located.place), (i as usize, place));
+            assert_eq!(good.nth(i as usize).unwrap(), Some(place));
+        }
+        // Another number of bytes that is the same in 32 bits.
+        assert!(index(at - 52 - (1 << 32)).is_err());
+    }
+}

@@ -62,7 +62,7 @@ pub struct Kind {
 pub enum End {
     Closed,
     Killed,
-    /// Killed, opened, written to, and killed again.
+    /// Killed, opened, written to, and killed again: three logs.
     KilledTwice,
 }
 
@@ -256,17 +256,20 @@ impl Specimen {
             let seen = maker.open();
             settled.extend(frames.drain(..).flat_map(|batch| batch.0));
             settled_position = maker.position;
-            for url in urls("g", 4) {
-                frames.push((maker.batch(&seen, &[url], None), None));
-            }
-            seen.sync().unwrap();
-            for url in urls("h", 3) {
+            // No sync: it would flush what was recovered.
+            for url in urls("g", 7) {
                 frames.push((maker.batch(&seen, &[url], None), None));
             }
             maker.kill(seen);
         }
         let files = files(&maker.sim);
         let (recorded, live) = logs(&files, kind.end != End::Closed);
+        let logs = match kind.end {
+            End::Closed => 0,
+            End::Killed => 1,
+            End::KilledTwice => 2,
+        };
+        assert_eq!(recorded.len(), logs);
         let frames = live
             .as_ref()
             .map(|name| parse(&files[name], frames))
@@ -296,7 +299,7 @@ impl Specimen {
         let frames = self.frames.iter().take(frames);
         frames
             .filter_map(|frame| frame.position)
-            .last()
+            .next_back()
             .or(self.settled_position)
     }
 }
