@@ -24,29 +24,31 @@ fn an_entry_is_invisible_until_it_is_published() {
 #[test]
 fn what_is_taken_back_is_gone_and_its_place_is_used_again() {
     let (memtable, mut appender) = Memtable::new(1 << 20).unwrap();
-    for i in 0..500 {
+    let half = if cfg!(miri) { 50 } else { 500 };
+    for i in 0..half {
         appender.insert(hash(&key(i)), &key(i), None);
     }
     let mark = appender.mark();
     memtable.publish(mark);
-    for i in 500..1000 {
+    for i in half..2 * half {
         appender.insert(hash(&key(i)), &key(i), None);
     }
     appender.take_back(mark, hash);
     assert_eq!(appender.mark(), mark);
-    for i in 500..1000 {
+    for i in half..2 * half {
         assert!(appender.insert(hash(&key(i)), &key(i), Some(u64::from(i))));
     }
     memtable.publish(appender.mark());
-    for i in 0..1000 {
-        let expected = Record::seen_at((i >= 500).then_some(u64::from(i)));
+    for i in 0..2 * half {
+        let expected = Record::seen_at((i >= half).then_some(u64::from(i)));
         assert_eq!(memtable.get(hash(&key(i)), &key(i)), Some(expected));
     }
-    assert_eq!(memtable.len(), 1000);
-    assert_eq!(appender.iter().count(), 1000);
+    assert_eq!(memtable.len(), u64::from(2 * half));
+    assert_eq!(appender.iter().count(), 2 * half as usize);
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of entries")]
 fn a_full_table_says_so_before_it_overflows() {
     let (memtable, mut appender) = Memtable::new(1 << 20).unwrap();
     let mut count = 0;
@@ -81,7 +83,13 @@ fn the_longest_key_fits() {
 
 #[test]
 fn readers_see_a_prefix_of_what_was_appended() {
-    let (memtable, mut appender) = Memtable::new(8 << 20).unwrap();
+    // Under Miri each step takes a thousand times as long, and huge pages are unknown.
+    let (memory, count) = if cfg!(miri) {
+        (1 << 20, 150)
+    } else {
+        (8 << 20, 60_000)
+    };
+    let (memtable, mut appender) = Memtable::new(memory).unwrap();
     let done = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
@@ -95,7 +103,7 @@ fn readers_see_a_prefix_of_what_was_appended() {
                 }
             }
         });
-        for i in 0..60_000u32 {
+        for i in 0..count {
             // Every third is taken back and given again.
             let mark = appender.mark();
             appender.insert(hash(&key(i)), &key(i), None);
@@ -111,6 +119,7 @@ fn readers_see_a_prefix_of_what_was_appended() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "huge pages")]
 fn the_largest_batch_of_the_shortest_keys_finds_room() {
     for memory in [1 << 20, 3 << 20, 64 << 20] {
         let (_, appender) = Memtable::new(memory).unwrap();

@@ -120,13 +120,14 @@ impl Memory {
         }
     }
 
-    fn find(&self, path: &Path) -> Result<Arc<dyn File>> {
+    fn find(&self, path: &Path, writable: bool) -> Result<Arc<dyn File>> {
         let names = self.0.names.lock().unwrap();
         let node = names.files.get(path).ok_or(ErrorKind::NotFound)?;
         Ok(Arc::new(OpenFile {
             disk: self.clone(),
             path: path.to_path_buf(),
             node: node.clone(),
+            writable,
         }))
     }
 }
@@ -165,16 +166,17 @@ impl Vfs for Memory {
         }
         names.files.insert(path.into(), Arc::default());
         drop(names);
-        self.find(path)
+        self.find(path, true)
     }
 
     fn open(&self, path: &Path) -> Result<Arc<dyn File>> {
         pause();
-        self.find(path)
+        self.find(path, false)
     }
 
     fn open_write(&self, path: &Path) -> Result<Arc<dyn File>> {
-        self.open(path)
+        pause();
+        self.find(path, true)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
@@ -225,11 +227,13 @@ struct OpenFile {
     disk: Memory,
     path: PathBuf,
     node: Arc<Node>,
+    writable: bool,
 }
 
 impl OpenFile {
+    /// A log, open for writing: readers sync for themselves.
     fn is_log(&self) -> bool {
-        self.path.extension().is_some_and(|is| is == "log")
+        self.writable && self.path.extension().is_some_and(|is| is == "log")
     }
 
     fn sync_log(&self) -> Result<()> {

@@ -24,8 +24,8 @@ fn insert(seen: &Seen, memory: &Memory, key: &str) -> bool {
 fn an_answer_rests_on_durable_entries() {
     any_schedule(600, || {
         let memory = Memory::default();
-        let options = options(&memory).durability(Durability::Immediate);
-        let seen = options.open().unwrap();
+        let immediate = options(&memory).durability(Durability::Immediate);
+        let seen = immediate.open().unwrap();
         let new = AtomicU64::new(0);
         thread::scope(|scope| {
             scope.spawn(|| new.fetch_add(u64::from(insert(&seen, &memory, "a")), SeqCst));
@@ -40,6 +40,13 @@ fn an_answer_rests_on_durable_entries() {
                     }
                 }
                 seen.flush().unwrap();
+            });
+            scope.spawn(|| {
+                // As by another process.
+                let reader = options(&memory).open_read_only().unwrap();
+                if reader.contains("a").unwrap() {
+                    assert_durable(&memory, "a");
+                }
             });
             scope.spawn(|| {
                 let found: Vec<_> = seen.scan("").unwrap().collect();
