@@ -94,7 +94,7 @@ fn watch(
             process.check(who, &room, reported, memory)?;
             tally.see_process(who, &process);
         }
-        tally.print_now_and_then(reported, &room);
+        tally.print_now_and_then(path, reported);
         if left.is_zero() {
             return Ok(());
         }

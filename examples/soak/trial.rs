@@ -145,7 +145,9 @@ fn look(
     dice: &mut Dice,
     tally: &mut Tally,
 ) -> Outcome<Ends> {
-    let report = seendb::verify(path, &mut |_| {})?;
+    let report = seendb::verify(path, &mut |_| {
+        tally.print_now_and_then(path, entries(reported));
+    })?;
     must!(report.damage.is_empty(), "{:?}", report.damage);
     must!(report.unknown_files.is_empty(), "{report:?}");
     tally.cuts += u64::from(!report.cuts.is_empty());
@@ -174,7 +176,7 @@ fn check_all(
     path: &Path,
     sequence: Sequence,
     ends: Ends,
-    tally: &Tally,
+    tally: &mut Tally,
 ) -> Outcome<()> {
     let orders = Orders {
         sequence,
@@ -254,11 +256,12 @@ impl Tally {
         most.memory = most.memory.max(process.memory);
     }
 
-    pub(crate) fn print_now_and_then(&mut self, reported: u64, room: &Room) {
+    pub(crate) fn print_now_and_then(&mut self, store: &Path, reported: u64) {
         if self.printed.elapsed() < Duration::from_secs(10) {
             return;
         }
         self.printed = Instant::now();
+        let room = Room::of(store).unwrap_or_default();
         println!(
             "{:>5} s  store {:>3}: {reported:>9} entries in {:>4} MiB, logs {:>3} MiB, {:>3} files; {} kills, {} closings",
             self.start.elapsed().as_secs(),
