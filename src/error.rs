@@ -171,6 +171,16 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// Long work was ended by its caller before it was done.
+    #[error(
+        "the repair was interrupted, and what it had made at {} was removed; the damaged store is as it was: repair again",
+        .path.display()
+    )]
+    Interrupted {
+        /// Where the new store was being made.
+        path: PathBuf,
+    },
+
     /// The handle was closed.
     #[error("the store {} was closed", .path.display())]
     Closed {
@@ -292,13 +302,13 @@ fn io_remedy(source: &io::Error) -> &'static str {
 fn remedy(path: &Path) -> &'static str {
     match path.extension().and_then(|e| e.to_str()) {
         Some("log") => {
-            "the entries behind this point were reported as recorded, so they are not dropped silently: restore the store from a copy"
+            "the entries behind this point were reported as recorded, so they are not dropped silently: restore the store from a copy, or make a new one of all that is intact with `seen repair`"
         }
         Some("seg") => {
-            "restore the store from a copy; `seen verify` lists every damaged part of it"
+            "restore the store from a copy, or make a new one of all that is intact with `seen repair`; `seen verify` lists every damaged part of it"
         }
         _ => {
-            "restore the whole directory from a copy that was made while no writer had it open: an older manifest alone does not know what was recorded since"
+            "restore the whole directory from a copy that was made while no writer had it open (an older manifest alone does not know what was recorded since), or make a new store of all that is intact with `seen repair`"
         }
     }
 }

@@ -186,6 +186,18 @@ pub(crate) fn read(file: &dyn File, path: &Path, kind: FileKind) -> Result<Heade
     })
 }
 
+/// The store that a file's header names, whether or not its checksum fits; `None` if the
+/// file has no whole header, or cannot be read.
+pub(crate) fn claimed(file: &dyn File) -> Option<StoreId> {
+    let mut bytes = [0; FIXED];
+    read_exact_at(file, &mut bytes, 0).ok()?;
+    let mut reader = Reader::new(bytes.get(16..)?);
+    Some(StoreId {
+        id: reader.array("a store id").ok()?,
+        incarnation: reader.u64("an incarnation").ok()?,
+    })
+}
+
 /// Whether a file begins as one of this kind does, or was never begun: so far as its
 /// bytes reach. With `of`, it must be that store's.
 pub(crate) fn looks_like(

@@ -52,7 +52,8 @@
 //!   itself: by default every second.
 //! - A batch ([`insert_many`](Seen::insert_many), [`apply`](Seen::apply)) is there
 //!   whole or not at all.
-//! - Damage is an error that names file and offset, never "not found".
+//! - Damage is an error that names file and offset, never "not found";
+//!   [`repair`](Seen::repair) makes a new store of all that is intact.
 //! - One writer, any number of readers in other processes
 //!   ([`open_read_only`](Seen::open_read_only)).
 //!
@@ -90,6 +91,6 @@ pub use options::{Driver, Durability, Reads, Writes};
 pub use record::Record;
 pub use stats::LookupStats;
 pub use store::{
-    Batch, Builder, Cut, MemoryStats, Outcome, Progress, Recovery, Scan, Seen, Stats, VerifyReport,
-    verify,
+    Batch, Builder, Cut, Lost, MemoryStats, Outcome, Progress, Recovery, RepairReport, Scan, Seen,
+    Stats, VerifyReport, verify,
 };

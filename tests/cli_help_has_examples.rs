@@ -20,7 +20,9 @@ fn the_help_fits_a_screen_and_starts_with_three_examples() {
 #[test]
 fn each_command_has_examples_and_exit_statuses() {
     let place = Place::new();
-    for command in ["new", "has", "get", "list", "stats", "verify", "compact"] {
+    for command in [
+        "new", "has", "get", "list", "stats", "verify", "compact", "repair",
+    ] {
         let help = place.seen(&[command, "--help"], "").quiet(0).text();
         assert!(
             help.contains(&format!("Examples:\n  seen {command} ")),

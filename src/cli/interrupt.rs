@@ -19,8 +19,8 @@ impl Signal {
 }
 
 /// Catches the signals from now on. The first is delivered; the second ends the
-/// process at once, which loses nothing that was remembered.
-pub(super) fn watch() -> Result<Receiver<Signal>, Failure> {
+/// process at once, and `at_once` says what that leaves.
+pub(super) fn watch(at_once: &'static str) -> Result<Receiver<Signal>, Failure> {
     let failed = |e| Failure::System("watch for signals", e);
     let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(failed)?;
     let (sender, receiver) = bounded(1);
@@ -33,7 +33,7 @@ pub(super) fn watch() -> Result<Receiver<Signal>, Failure> {
                 let _ = sender.send(Signal(first));
             }
             if let Some(second) = caught.next() {
-                note("stopped at once; what was remembered before stays remembered");
+                note(at_once);
                 std::process::exit(i32::from(Signal(second).status()));
             }
         })

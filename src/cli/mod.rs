@@ -19,6 +19,7 @@ mod note;
 mod output;
 mod progress;
 mod rejects;
+mod repair;
 mod splitter;
 mod stats;
 mod target;
@@ -32,7 +33,8 @@ use std::process::ExitCode;
 
 /// Everything went well; for questions, the answer is yes.
 const OK: u8 = 0;
-/// `new` rejected a line; `has` or `get` found a URL that was not seen.
+/// `new` rejected a line; `has` or `get` found a URL that was not seen; `repair` lost
+/// something.
 const NOT_ALL: u8 = 1;
 /// A failure. A message on standard error says what to do.
 const FAILED: u8 = 2;
@@ -43,9 +45,8 @@ Examples:
   seen has crawl.seen https://example.com/   was it seen? changes nothing
   seen list crawl.seen --prefix https://example.com/";
 
-const EXIT: &str = "\
-Exit status: 0 all seen, or all done; 1 some were not (has, get) or were rejected
-(new); 2 failure. `seen COMMAND --help` has the details.";
+const EXIT: &str =
+    "Exit status: 0 yes, or done; 1 not all of it; 2 failure. `seen COMMAND --help` says more.";
 
 /// A durable, exact set of URLs for crawlers.
 #[derive(Debug, Parser)]
@@ -82,6 +83,7 @@ enum Command {
     Stats(stats::Args),
     Verify(verify::Args),
     Compact(compact::Args),
+    Repair(repair::Args),
 }
 
 /// Runs the program with the arguments of the process.
@@ -104,6 +106,7 @@ pub fn run() -> ExitCode {
         Command::Stats(args) => stats::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Compact(args) => compact::run(&args),
+        Command::Repair(args) => repair::run(&args),
     };
     ExitCode::from(status.unwrap_or_else(|failure| {
         note(failure);

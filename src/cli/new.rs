@@ -34,6 +34,9 @@ remembered. Ctrl-C finishes the batch; a second one stops at once.
 Exit status: 0 done (also if the output pipe was closed); 1 some lines were rejected;
 2 failure; 130 after Ctrl-C, 143 after SIGTERM.";
 
+/// What a second signal leaves.
+const AT_ONCE: &str = "stopped at once; what was remembered before stays remembered";
+
 /// Print the lines that were never seen before, and remember them
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
@@ -83,7 +86,7 @@ pub(super) fn run(args: Args) -> Result<u8, Failure> {
     let separator = if args.null { 0 } else { b'\n' };
     output.end_last_line(separator);
     let canon = target.canon().clone();
-    let mut feed = Feed::start(inputs, canon, separator, interrupt::watch()?)?;
+    let mut feed = Feed::start(inputs, canon, separator, interrupt::watch(AT_ONCE)?)?;
     let mut run = Run {
         limit: target.batch_bytes(),
         target,

@@ -56,12 +56,12 @@ impl Progress {
         }
     }
 
-    /// Bytes checked so far.
-    pub(super) fn bytes(&self, done: u64, total: u64) {
+    /// Bytes so far of a total, and what was done to them.
+    pub(super) fn bytes(&self, done: u64, total: u64, what: &str) {
         if let Some(bar) = &self.0 {
             let percent = (done as f64 * 100.0 / (total as f64).max(1.0)).min(100.0);
             bar.set_message(format!(
-                "{} of {} checked, {percent:.0} %",
+                "{} of {} {what}, {percent:.0} %",
                 bytes(done),
                 bytes(total)
             ));

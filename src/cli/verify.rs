@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let progress = Progress::alone(args.quiet);
     // Not through a handle: a store too damaged to be opened is the one to check.
     let report = crate::verify(&args.store, &mut |done| {
-        progress.bytes(done.bytes, done.total);
+        progress.bytes(done.bytes, done.total, "checked");
     });
     progress.finish();
     let report = report?;

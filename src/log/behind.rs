@@ -1,6 +1,7 @@
 //! What is behind the place where a log seems to end.
 
-use super::reader::{LogReader, Next};
+use super::head::{self, Next};
+use super::reader::LogReader;
 use super::{ALIGN, FRAME, frame_size};
 use crate::error::Result;
 
@@ -51,7 +52,7 @@ impl LogReader {
                     size,
                     sequence,
                     synced,
-                } = self.next(head, offset, end)
+                } = head::read(head, offset, end)
                 else {
                     continue;
                 };
@@ -62,7 +63,7 @@ impl LogReader {
                     continue;
                 }
                 let frame = self.chunk(offset, size as u64, end)?;
-                if frame.len() == size && self.checksum_differs(&frame).is_none() {
+                if frame.len() == size && self.salt.differs(&frame).is_none() {
                     return Ok(Behind::Synced);
                 }
             }

@@ -49,7 +49,10 @@
 
 mod behind;
 mod body;
+mod head;
+mod header;
 mod reader;
+mod salvage;
 mod writer;
 
 #[cfg(test)]
@@ -57,6 +60,7 @@ mod tests;
 
 pub(crate) use body::{BodyWriter, Operation};
 pub(crate) use reader::{LogReader, Tail};
+pub(crate) use salvage::{Known, Salvage, Step};
 pub(crate) use writer::{AppendError, LogWriter, NewLog};
 
 /// Bytes of a frame before its body.
@@ -91,6 +95,14 @@ impl Salt {
         let mut hasher = crc32fast::Hasher::new_with_initial(self.0);
         hasher.update(rest);
         hasher.finalize()
+    }
+
+    /// The stored and the computed checksum of a whole frame, if they differ.
+    fn differs(self, frame: &[u8]) -> Option<(u32, u32)> {
+        let (stored, rest) = frame.split_first_chunk::<4>()?;
+        let stored = u32::from_le_bytes(*stored);
+        let computed = self.checksum(rest);
+        (stored != computed).then_some((stored, computed))
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::behind::Behind;
 use super::body::{self, Operation};
-use super::{ALIGN, FRAME, MAX_BODY, Salt, frame_size, tag};
+use super::head::{self, Next, body_len};
+use super::header::LogHeader;
+use super::{ALIGN, FRAME, Salt};
 use crate::error::{Error, Result};
-use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
+use crate::header::StoreId;
 use crate::vfs::{File, Vfs, read_exact_at};
-use crate::wire::Reader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub(crate) struct LogReader {
     file: Arc<dyn File>,
     path: PathBuf,
     number: u64,
-    salt: Salt,
+    pub(super) salt: Salt,
     immediate: bool,
     pub(super) offset: u64,
     first_sequence: u64,
@@ -38,19 +39,6 @@ pub(crate) enum Tail {
     Unfinished { reason: String },
 }
 
-/// Where the next frame should be.
-pub(super) enum Next {
-    Frame {
-        size: usize,
-        sequence: u64,
-        synced: u64,
-    },
-    Nothing,
-    Bad {
-        reason: String,
-    },
-}
-
 impl LogReader {
     /// Opens log `number` and reads its header.
     pub(crate) fn open(
@@ -60,36 +48,8 @@ impl LogReader {
         number: u64,
     ) -> Result<LogReader> {
         let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
-        let header = header::read(&*file, path, FileKind::Log)?;
-        header.check_identity(path, store, number)?;
-        let bad = |m| malformed(path, 48, m);
-        let mut id = None;
-        let mut first = None;
-        let mut immediate = false;
-        let mut fields = Reader::new(&header.fields);
-        while !fields.is_empty() {
-            let (field, value) = fields.field().map_err(bad)?;
-            let mut value = Reader::new(value);
-            match field {
-                tag::ID => id = Some(value.u64("the log's id").map_err(bad)?),
-                tag::FIRST_SEQUENCE => {
-                    first = Some(value.u64("the first sequence number").map_err(bad)?);
-                }
-                tag::IMMEDIATE => {
-                    immediate = value.u8("whether entries are shown late").map_err(bad)? != 0;
-                }
-                other => unknown_field(path, other, "fields 1 to 3")?,
-            }
-        }
-        let (Some(id), Some(first_sequence)) = (id, first) else {
-            return Err(Error::corrupt(
-                path,
-                48,
-                "the fields 1 and 2 of a log's header",
-                "one of them is missing",
-            ));
-        };
-        let offset = header.len.next_multiple_of(ALIGN as u64);
+        let header = LogHeader::read(&*file, path, store, number)?;
+        let offset = header.frames_at();
         let mut padding = [0; ALIGN];
         let padding = padding
             .get_mut(..(offset - header.len) as usize)
@@ -118,11 +78,11 @@ impl LogReader {
             file,
             path: path.to_path_buf(),
             number,
-            salt: Salt::new(id),
-            immediate,
+            salt: Salt::new(header.id),
+            immediate: header.immediate,
             offset,
-            first_sequence,
-            next_sequence: first_sequence,
+            first_sequence: header.first_sequence,
+            next_sequence: header.first_sequence,
         })
     }
 
@@ -257,7 +217,7 @@ impl LogReader {
                     want = CHUNK;
                     break;
                 }
-                match self.next(rest, self.offset, end) {
+                match head::read(rest, self.offset, end) {
                     Next::Nothing => return Ok(None),
                     Next::Bad { reason } => return Ok(Some(reason)),
                     Next::Frame { size, .. } if size > rest.len() => {
@@ -270,7 +230,7 @@ impl LogReader {
                         if let Some(reason) = self.judge(frame, sequence) {
                             return Ok(Some(reason));
                         }
-                        let length = frame_body_len(frame);
+                        let length = body_len(frame);
                         let body = frame.get(FRAME..FRAME + length).unwrap_or_default();
                         body::read(body, &self.path, self.offset + FRAME as u64, each)?;
                         at += size;
@@ -282,50 +242,9 @@ impl LogReader {
         }
     }
 
-    /// What the head of a frame at `offset` says; `rest` may end too early.
-    pub(super) fn next(&self, rest: &[u8], offset: u64, end: u64) -> Next {
-        if rest.iter().take(FRAME).all(|&byte| byte == 0) {
-            return Next::Nothing;
-        }
-        let mut head = Reader::new(rest);
-        let parsed = (|| {
-            head.u32("a checksum")?;
-            let length = head.length_u32("a length")?;
-            let sequence = head.u64("a sequence number")?;
-            let synced = head.u64("a synced offset")?;
-            Ok::<_, crate::wire::Malformed>((length, sequence, synced))
-        })();
-        let Ok((length, sequence, synced)) = parsed else {
-            return Next::Bad {
-                reason: format!("the first {} bytes of a frame", rest.len()),
-            };
-        };
-        let size = frame_size(length);
-        if length > MAX_BODY {
-            return Next::Bad {
-                reason: format!("a frame of {size} bytes, more than any can have"),
-            };
-        }
-        if size as u64 > end.saturating_sub(offset) {
-            return Next::Bad {
-                reason: format!("a frame of {size} bytes where {} are left", end - offset),
-            };
-        }
-        if synced > offset {
-            return Next::Bad {
-                reason: format!("a frame that calls {synced} bytes synced before it"),
-            };
-        }
-        Next::Frame {
-            size,
-            sequence,
-            synced,
-        }
-    }
-
     /// What is wrong with a whole frame, if anything.
     fn judge(&self, frame: &[u8], sequence: u64) -> Option<String> {
-        if let Some((stored, computed)) = self.checksum_differs(frame) {
+        if let Some((stored, computed)) = self.salt.differs(frame) {
             return Some(format!(
                 "a frame with checksum {stored:08x} whose bytes have {computed:08x}"
             ));
@@ -336,13 +255,6 @@ impl LogReader {
                 self.next_sequence
             )
         })
-    }
-
-    pub(super) fn checksum_differs(&self, frame: &[u8]) -> Option<(u32, u32)> {
-        let (stored, rest) = frame.split_first_chunk::<4>()?;
-        let stored = u32::from_le_bytes(*stored);
-        let computed = self.salt.checksum(rest);
-        (stored != computed).then_some((stored, computed))
     }
 
     /// At most `want` bytes from `offset`, up to `end`, which the file has.
@@ -357,10 +269,4 @@ impl LogReader {
     fn damaged(&self, expected: &str, found: &str) -> Error {
         Error::corrupt(&self.path, self.offset, expected, found)
     }
-}
-
-fn frame_body_len(frame: &[u8]) -> usize {
-    Reader::new(frame.get(4..).unwrap_or_default())
-        .length_u32("a length")
-        .unwrap_or(0)
 }

@@ -19,7 +19,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::coded::{self, common};
-use super::region::{Floor, Region, check_region, varint};
+use super::region::{Floor, Region, check_region, measure as measure_region, varint};
 use super::{CRC, Fault, checksum};
 use crate::record::{MAX_MILLIS, Record};
 use crate::wire::{Malformed, put_varint};
@@ -155,6 +155,21 @@ pub(super) fn checksums(bytes: &[u8], offset: u64) -> (u32, u32) {
         // The index is checked to name none so short.
         None => (0, 1),
     }
+}
+
+/// The length of the block that `bytes` begin with, told from its entries: for files
+/// whose index is lost. That it is a block is for its checksum to say.
+pub(super) fn measure(bytes: &[u8], stamps: bool) -> Option<usize> {
+    let mut at = 1;
+    if bytes.first() != Some(&CODEC_NONE) {
+        return None;
+    }
+    if stamps {
+        varint(bytes, &mut at).ok()?;
+    }
+    let region = measure_region(bytes.get(at..)?, stamps.into(), false)?;
+    let len = at.checked_add(region)?.checked_add(CRC)?;
+    (len <= bytes.len()).then_some(len)
 }
 
 /// A block that is read. Its checksum was verified before.

@@ -55,19 +55,19 @@ pub(super) struct Part {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Footer {
-    pub(super) seed: u64,
-    pub(super) policy: String,
-    pub(super) stamps: bool,
-    pub(super) first: Vec<u8>,
-    pub(super) last: Vec<u8>,
-    pub(super) sequences: (u64, u64),
-    pub(super) position: Option<u64>,
+pub(crate) struct Footer {
+    pub(crate) seed: u64,
+    pub(crate) policy: String,
+    pub(crate) stamps: bool,
+    pub(crate) first: Vec<u8>,
+    pub(crate) last: Vec<u8>,
+    pub(crate) sequences: (u64, u64),
+    pub(crate) position: Option<u64>,
     pub(super) keys: u64,
     pub(super) blocks: u64,
     pub(super) key_bytes: u64,
-    pub(super) inputs: Vec<u64>,
-    pub(super) content: u128,
+    pub(crate) inputs: Vec<u64>,
+    pub(crate) content: u128,
     pub(super) index: Part,
     pub(super) filter: Part,
     pub(super) parameters: Parameters,

@@ -10,7 +10,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::coded::{self, RESTART, common};
-use super::region::{Region, check_region};
+use super::region::{Region, check_region, measure};
 use super::{CRC, Place};
 use crate::vfs::HugeBytes;
 use crate::wire::Malformed;
@@ -152,6 +152,27 @@ impl Index {
         }
         place(&region, entry.values_at).map(Some)
     }
+}
+
+/// Whether `bytes` begin with an index that names exactly these blocks. Its checksum
+/// need not be known: the blocks' own say that they are what they are.
+pub(super) fn names(bytes: &[u8], blocks: &[Place]) -> bool {
+    let region = measure(bytes, VALUES, true)
+        .and_then(|len| bytes.get(..len))
+        .and_then(|bytes| Region::parse(bytes, VALUES).ok());
+    let Some(region) = region else {
+        return false;
+    };
+    let mut at = 0;
+    for block in blocks {
+        let entry = region.entry(at).ok();
+        let named = entry.and_then(|entry| Some((place(&region, entry.values_at).ok()?, entry)));
+        match named {
+            Some((place, entry)) if place == *block => at = entry.next,
+            _ => return false,
+        }
+    }
+    at == region.end()
 }
 
 #[inline]

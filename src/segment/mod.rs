@@ -31,6 +31,8 @@ mod index;
 mod open;
 mod reader;
 mod region;
+mod remains;
+mod salvage;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -40,6 +42,8 @@ pub(crate) use cursor::Cursor;
 pub(crate) use index::Located;
 pub(crate) use open::{SegmentRef, sequences};
 pub(crate) use reader::{Found, Segment};
+pub(crate) use remains::Remains;
+pub(crate) use salvage::{Salvage, Step};
 pub(crate) use writer::{DEFAULT_BLOCK_SIZE, Params, Writer};
 
 use crate::error::Error;

@@ -7,7 +7,7 @@ use super::reader::{Mapped, Segment};
 use super::{Meta, Place, bad_checksum, checksum};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
-use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
+use crate::header::{self, FileKind, Header, StoreId, malformed, unknown_field};
 use crate::options::Reads;
 use crate::vfs::{File, HugeBytes, Vfs, read_exact_at};
 use crate::wire::Reader;
@@ -134,18 +134,24 @@ pub(super) fn read_header(
     store: StoreId,
     number: u64,
 ) -> Result<u64> {
-    let header = header::read(file, path, FileKind::Segment)?;
+    let header = read_any_header(file, path)?;
     header.check_identity(path, store, number)?;
+    Ok(header.len)
+}
+
+/// Reads and checks the header of whatever segment it is.
+pub(super) fn read_any_header(file: &dyn File, path: &Path) -> Result<Header> {
+    let header = header::read(file, path, FileKind::Segment)?;
     let mut fields = Reader::new(&header.fields);
     while !fields.is_empty() {
         let (tag, _) = fields.field().map_err(|m| malformed(path, 48, m))?;
         unknown_field(path, tag, "no fields in the header of a segment")?;
     }
-    Ok(header.len)
+    Ok(header)
 }
 
 /// Reads the index or the filter, which lies within the file.
-fn read_part(file: &dyn File, path: &Path, part: Part, name: &str) -> Result<HugeBytes> {
+pub(super) fn read_part(file: &dyn File, path: &Path, part: Part, name: &str) -> Result<HugeBytes> {
     let memory = |e| Error::io("allocate memory for a part of", path, e);
     let len = usize::try_from(part.place.len)
         .map_err(|_| memory(std::io::ErrorKind::OutOfMemory.into()))?;

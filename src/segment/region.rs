@@ -320,3 +320,33 @@ pub(super) fn check_region(region: &Region<'_>) -> Result<(), Malformed> {
     }
     Ok(())
 }
+
+/// The length of the region that `bytes` begin with, told by its entries alone: behind
+/// the last of them comes the first restart, which is zero, and no entry is without a
+/// suffix, unless the first is the empty separator of an index. That it is a region is
+/// for checksums and [`check_region`] to say.
+pub(super) fn measure(bytes: &[u8], values: u8, empty_first: bool) -> Option<usize> {
+    let (mut at, mut count, mut key) = (0_usize, 0_usize, 0_usize);
+    loop {
+        let mut next = at;
+        let shared = length(bytes, &mut next).ok()?;
+        let len = length(bytes, &mut next).ok()?;
+        if len == 0 && !(empty_first && count == 0) {
+            break;
+        }
+        for _ in 0..values {
+            varint(bytes, &mut next).ok()?;
+        }
+        if shared > key || (count.is_multiple_of(RESTART) && shared != 0) {
+            return None;
+        }
+        key = shared.checked_add(len).filter(|&len| len <= MAX_KEY)?;
+        at = next.checked_add(len).filter(|&at| at <= bytes.len())?;
+        count += 1;
+    }
+    let restarts = count.div_ceil(RESTART);
+    let stored = at.checked_add(restarts.checked_mul(4)?)?;
+    let end = stored.checked_add(4)?;
+    let mut count = Reader::new(bytes.get(stored..end)?);
+    (count.length_u32("restarts") == Ok(restarts)).then_some(end)
+}

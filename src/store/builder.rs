@@ -1,10 +1,11 @@
 //! Options, then open.
 
-use super::{Progress, Seen, VerifyReport, open, place, verify};
+use super::{Progress, RepairReport, Seen, VerifyReport, open, place, repair, verify};
 use crate::canon::Canon;
 use crate::env::Env;
 use crate::error::Result;
 use crate::options::{Driver, Durability, Options, Reads, Writes};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Options of a store, given before it is opened.
@@ -149,5 +150,62 @@ impl Builder {
         let vfs = &self.options.env.vfs;
         place::must_exist(&**vfs, &self.path)?;
         verify::verify(vfs, &self.path, progress)
+    }
+
+    /// Makes a new store at `into` of all that is intact of the damaged one at this path.
+    ///
+    /// The old store is only read: no file of it is changed, made or removed. `into` must
+    /// not exist, or be an empty directory, and lie outside of any store; it becomes a
+    /// store at the very end. The new store has the old one's policy and stamps, and all
+    /// entries in one run. It can be used at once, beside the report of what is lost.
+    ///
+    /// What the manifest names is read, and nothing else; if it is damaged itself, every
+    /// log and segment that says that it is the store's. An entry is taken if the checksum
+    /// of its block or batch fits, also behind a damaged one. The new store's
+    /// [`position`](Seen::position) is the last before which nothing is missing: see
+    /// [`RepairReport::position`].
+    ///
+    /// Only if neither a manifest nor a segment tells them, [`canon`](Builder::canon) must
+    /// say the policy, and [`stamps`](Builder::stamps) whether entries have times.
+    /// [`false_positive_rate`](Builder::false_positive_rate),
+    /// [`segment_size`](Builder::segment_size) and [`env`](Builder::env) are the new
+    /// store's too.
+    ///
+    /// `progress` is called every few blocks. If it answers
+    /// [`Break`](ControlFlow::Break), what was made is removed, but for an empty directory.
+    /// What a killed repair leaves is no store, and is refused as one: remove it.
+    ///
+    /// ```
+    /// # use seendb::{Canon, Seen};
+    /// # use std::ops::ControlFlow;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let (from, into) = (dir.path().join("crawl.seen"), dir.path().join("repaired.seen"));
+    /// # Seen::builder(&from).canon(Canon::raw()).create()?.insert("chunk 1")?;
+    /// let report = Seen::builder(&from)
+    ///     .canon(Canon::raw()) // only if nothing else tells it
+    ///     .segment_size(64 << 20)
+    ///     .repair_into(&into, &mut |_| ControlFlow::Continue(()))?;
+    /// assert_eq!((report.entries, report.lost.len()), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchStore`](crate::Error::NoSuchStore) and [`NotAStore`](crate::Error::NotAStore);
+    /// [`Locked`](crate::Error::Locked) if the old store is open for writing;
+    /// [`AlreadyExists`](crate::Error::AlreadyExists) if there is a store at `into`;
+    /// [`InvalidOption`](crate::Error::InvalidOption) if `into` lies within a store, or the
+    /// policy is not known; [`UnsupportedFormat`](crate::Error::UnsupportedFormat) if
+    /// something is intact but of a later release;
+    /// [`Interrupted`](crate::Error::Interrupted); [`Corrupt`](crate::Error::Corrupt) if
+    /// nothing tells which store it is; [`Io`](crate::Error::Io) if the new store cannot be
+    /// written, or a file of the old one not be opened for want of permission. Other damage
+    /// is in the report.
+    pub fn repair_into(
+        self,
+        into: impl AsRef<Path>,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<RepairReport> {
+        repair::repair(&self.path, into.as_ref(), &self.options, progress)
     }
 }

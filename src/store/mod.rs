@@ -15,6 +15,7 @@ mod open;
 mod place;
 mod reader;
 mod recover;
+mod repair;
 mod replay;
 mod scan;
 mod syncer;
@@ -26,6 +27,7 @@ pub use self::core::{Cut, Recovery};
 pub use batch::{Batch, Outcome};
 pub use builder::Builder;
 pub use gauges::{MemoryStats, Stats};
+pub use repair::{Lost, RepairReport};
 pub use scan::Scan;
 pub use verify::{Progress, VerifyReport};
 
@@ -34,6 +36,7 @@ use self::handle::Handle;
 use crate::canon::{Canon, Key, ToKey};
 use crate::error::{Error, Result};
 use crate::record::Record;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -75,6 +78,38 @@ impl Seen {
     /// See [`Builder::open_read_only`].
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Seen> {
         Seen::builder(path).open_read_only()
+    }
+
+    /// Makes a new store at `into` of all that is intact of the damaged one at `from`,
+    /// which is only read. Short for [`Builder::repair_into`], which says more.
+    ///
+    /// ```
+    /// # use seendb::Seen;
+    /// # use std::ops::ControlFlow;
+    /// # let dir = tempfile::tempdir()?;
+    /// # let (from, into) = (dir.path().join("crawl.seen"), dir.path().join("repaired.seen"));
+    /// # Seen::open(&from)?.insert("https://example.com/")?;
+    /// # std::fs::write(from.join("MANIFEST"), "what a disk made of it")?;
+    /// let report = Seen::repair(&from, &into, &mut |done| {
+    ///     println!("{} of {} bytes", done.bytes, done.total);
+    ///     ControlFlow::Continue(()) // Break ends it, and removes what was made
+    /// })?;
+    /// for lost in &report.lost {
+    ///     println!("lost: {lost}"); // file, bytes, between which keys, and why
+    /// }
+    /// assert!(Seen::open(&into)?.contains("https://example.com/")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::repair_into`].
+    pub fn repair(
+        from: impl AsRef<Path>,
+        into: impl AsRef<Path>,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<RepairReport> {
+        Seen::builder(from).repair_into(into, progress)
     }
 
     /// Options for opening the store at `path`.

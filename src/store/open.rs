@@ -5,7 +5,8 @@ use super::commit::Commit;
 use super::core::{Core, Live, Mode, Recovery, Work, Writer};
 use super::handle::Handle;
 use super::place::{
-    Found, LOCK, live_files, missing, must_exist, no_manifest, numbered, survey, sync_parents,
+    Found, LOCK, UNFINISHED, live_files, missing, must_exist, no_manifest, numbered, survey,
+    sync_parents,
 };
 use super::reader::{Reader, empty_memtable};
 use super::recover::recover;
@@ -191,7 +192,7 @@ fn create(dir: &Path, options: &Options) -> Result<Manifest> {
 }
 
 /// Compares what is fixed at creation with what was asked for; the store's policy.
-fn check_fixed(dir: &Path, manifest: &Manifest, options: &Options) -> Result<Canon> {
+pub(super) fn check_fixed(dir: &Path, manifest: &Manifest, options: &Options) -> Result<Canon> {
     let canon = Canon::parse(&manifest.policy).ok_or_else(|| Error::UnsupportedFormat {
         path: dir.join(manifest::FILE_NAME),
         what: "canonicalization policy",
@@ -230,13 +231,15 @@ fn remove(
     manifest: &Manifest,
     mut names: Vec<String>,
 ) -> Result<BTreeSet<u64>> {
-    let temporary = dir.join(manifest::TEMPORARY);
-    let looked = vfs.kind(&temporary);
-    if looked
-        .map_err(|e| Error::io("look at", &temporary, e))?
-        .is_some()
-    {
-        names.push(manifest::TEMPORARY.into());
+    for name in [manifest::TEMPORARY, UNFINISHED] {
+        let path = dir.join(name);
+        let looked = vfs.kind(&path);
+        if looked
+            .map_err(|e| Error::io("look at", &path, e))?
+            .is_some()
+        {
+            names.push(name.into());
+        }
     }
     for name in names {
         let path = dir.join(&name);
@@ -251,7 +254,7 @@ fn remove(
     let mut left = vfs.list(dir).map_err(|e| Error::io("list", dir, e))?;
     left.retain(|name| !live.contains(name));
     let numbers = left.iter().filter_map(|name| numbered(name));
-    Ok(numbers.map(|(_, number)| number).collect())
+    Ok(numbers.map(|(number, _)| number).collect())
 }
 
 fn open_runs(

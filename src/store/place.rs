@@ -10,6 +10,10 @@ use std::path::Path;
 /// The file whose lock is the store's.
 pub(super) const LOCK: &str = "LOCK";
 
+/// Empty: lies beside what a repair has made as long as its manifest is not written, and
+/// means nothing beside a manifest.
+pub(super) const UNFINISHED: &str = "REPAIR.tmp";
+
 /// What is at a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Found {
@@ -51,6 +55,12 @@ pub(super) fn survey(vfs: &dyn Vfs, dir: &Path) -> Result<Found> {
     if names.iter().any(|name| name == manifest::FILE_NAME) {
         return Ok(Found::Store);
     }
+    if names.iter().any(|name| name == UNFINISHED) {
+        return Err(not_a_store(
+            "a repair into it is not finished; if none is running, remove it and repair again, or"
+                .into(),
+        ));
+    }
     // The manifest comes before any log or segment: these without it mean that it
     // was lost, and then nothing is created over them.
     for name in &names {
@@ -74,6 +84,17 @@ pub(super) fn survey(vfs: &dyn Vfs, dir: &Path) -> Result<Found> {
     }
 }
 
+/// The number and kind of a log or segment, going by its name.
+pub(super) fn numbered(name: &str) -> Option<(u64, FileKind)> {
+    let (number, extension) = name.split_once('.')?;
+    let number = number.parse().ok()?;
+    match extension {
+        "log" if crate::log::file_name(number) == name => Some((number, FileKind::Log)),
+        "seg" if crate::segment::file_name(number) == name => Some((number, FileKind::Segment)),
+        _ => None,
+    }
+}
+
 /// Whether a file is a log or a segment, going by its name and its first bytes: of
 /// the store `of` if that is given. One whose beginning was never written counts
 /// as the store's: it was being created.
@@ -83,7 +104,7 @@ pub(super) fn is_log_or_segment(
     name: &str,
     of: Option<StoreId>,
 ) -> Result<bool> {
-    let Some((kind, _)) = numbered(name) else {
+    let Some((_, kind)) = numbered(name) else {
         return Ok(false);
     };
     let path = dir.join(name);
@@ -96,17 +117,6 @@ pub(super) fn is_log_or_segment(
     }
     let file = vfs.open(&path).map_err(|e| Error::io("open", &path, e))?;
     header::looks_like(&*file, &path, kind, of)
-}
-
-/// What a file is for, going by its name, and its number.
-pub(super) fn numbered(name: &str) -> Option<(FileKind, u64)> {
-    let (number, extension) = name.split_once('.')?;
-    let number = number.parse().ok()?;
-    match extension {
-        "log" if crate::log::file_name(number) == name => Some((FileKind::Log, number)),
-        "seg" if crate::segment::file_name(number) == name => Some((FileKind::Segment, number)),
-        _ => None,
-    }
 }
 
 /// Makes the directory's name durable, and the names of the directories above it:

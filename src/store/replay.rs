@@ -23,7 +23,7 @@ pub(super) struct Replayed {
 /// A memtable that is replaced by a larger one when it is full. Memory that is
 /// not touched costs nothing.
 #[derive(Debug)]
-struct Table {
+pub(super) struct Table {
     appender: Appender,
     seed: u64,
 }
@@ -82,8 +82,7 @@ impl Replayed {
 
     /// Shows what was read to those who hold the memtable.
     pub(super) fn publish(&self) {
-        let appender = &self.table.appender;
-        appender.memtable().publish(appender.mark());
+        self.table.publish();
     }
 
     /// Makes what was read durable, where the log's writer tells nobody of an entry
@@ -120,7 +119,22 @@ impl Replayed {
 }
 
 impl Table {
-    fn insert(&mut self, key: &[u8], millis: Option<u64>, path: &Path) -> Result<()> {
+    /// An empty one, of the least size, for the entries of the log at `path`.
+    pub(super) fn new(path: &Path, seed: u64) -> Result<Table> {
+        Ok(Table {
+            appender: new_appender(LEAST, path)?,
+            seed,
+        })
+    }
+
+    /// Shows what was inserted.
+    pub(super) fn publish(&self) -> Arc<Memtable> {
+        let memtable = self.appender.memtable();
+        memtable.publish(self.appender.mark());
+        memtable.clone()
+    }
+
+    pub(super) fn insert(&mut self, key: &[u8], millis: Option<u64>, path: &Path) -> Result<()> {
         if !self.appender.has_room(1, entry_size(key.len())) {
             self.grow(path)?;
         }

@@ -31,7 +31,7 @@ enum Entries {
 /// The places of a memtable's entries that the scan takes, in the order of keys.
 /// Published entries never change, so that nothing is copied.
 #[derive(Debug)]
-struct MemoryCursor {
+pub(super) struct MemoryCursor {
     memtable: Arc<Memtable>,
     places: Vec<u64>,
     /// One more than the present one.
@@ -67,11 +67,7 @@ impl Core {
 fn memory_cursors(view: &View, prefix: &[u8]) -> Vec<MemoryCursor> {
     view.memtables()
         .filter(|memtable| memtable.bytes() > 0)
-        .map(|memtable| MemoryCursor {
-            memtable: memtable.clone(),
-            places: memtable.sorted(prefix),
-            next: 0,
-        })
+        .map(|memtable| MemoryCursor::new(memtable, prefix))
         .collect()
 }
 
@@ -103,32 +99,51 @@ impl std::iter::FusedIterator for Scan {}
 impl Source for Entries {
     fn advance(&mut self) -> Result<bool> {
         match self {
-            Entries::Memory(cursor) => {
-                cursor.next += 1;
-                Ok(cursor.next <= cursor.places.len())
-            }
+            Entries::Memory(cursor) => cursor.advance(),
             Entries::Run(cursor) => cursor.advance(),
         }
     }
 
     fn key(&self) -> &[u8] {
         match self {
-            Entries::Memory(cursor) => cursor.entry().map_or(&[], |entry| entry.key),
+            Entries::Memory(cursor) => cursor.key(),
             Entries::Run(cursor) => cursor.key(),
         }
     }
 
     fn record(&self) -> Record {
         match self {
-            Entries::Memory(cursor) => cursor
-                .entry()
-                .map_or_else(Record::default, |entry| entry.record),
+            Entries::Memory(cursor) => cursor.record(),
             Entries::Run(cursor) => cursor.record(),
         }
     }
 }
 
+impl Source for MemoryCursor {
+    fn advance(&mut self) -> Result<bool> {
+        self.next += 1;
+        Ok(self.next <= self.places.len())
+    }
+
+    fn key(&self) -> &[u8] {
+        self.entry().map_or(&[], |entry| entry.key)
+    }
+
+    fn record(&self) -> Record {
+        self.entry()
+            .map_or_else(Record::default, |entry| entry.record)
+    }
+}
+
 impl MemoryCursor {
+    pub(super) fn new(memtable: &Arc<Memtable>, prefix: &[u8]) -> MemoryCursor {
+        MemoryCursor {
+            memtable: memtable.clone(),
+            places: memtable.sorted(prefix),
+            next: 0,
+        }
+    }
+
     fn entry(&self) -> Option<crate::memtable::Entry<'_>> {
         let place = self.places.get(self.next.checked_sub(1)?)?;
         self.memtable.entry(*place)

@@ -2,7 +2,7 @@
 
 use super::checks::{check_log, check_run, check_segment};
 use super::core::Cut;
-use super::place::{LOCK, is_log_or_segment, live_files, missing, no_manifest};
+use super::place::{LOCK, UNFINISHED, is_log_or_segment, live_files, missing, no_manifest};
 use super::unnamed::check_unnamed;
 use crate::error::{Error, Result};
 use crate::log::{LogReader, Operation, Tail};
@@ -164,7 +164,7 @@ fn list_others(
     report: &mut VerifyReport,
 ) -> Result<()> {
     let mut known: Vec<String> = live_files(manifest).collect();
-    known.extend([LOCK, manifest::FILE_NAME, manifest::TEMPORARY].map(String::from));
+    known.extend([LOCK, UNFINISHED, manifest::FILE_NAME, manifest::TEMPORARY].map(String::from));
     for name in vfs.list(dir).map_err(|e| Error::io("list", dir, e))? {
         if known.contains(&name) {
             continue;

@@ -16,6 +16,7 @@ mod mmap;
 mod os;
 #[cfg(feature = "sim")]
 pub mod sim;
+mod window;
 
 use std::fmt::Debug;
 use std::io::Result;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 pub(crate) use io::{read_exact_at, write_all_at};
 pub(crate) use mmap::{HugeBytes, prefetch};
 pub use os::Os;
+pub(crate) use window::Window;
 
 /// What a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

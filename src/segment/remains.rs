@@ -1,0 +1,106 @@
+//! A segment's file that may be damaged: whose it is, and what it says of itself.
+#![deny(clippy::indexing_slicing)]
+
+use super::block::{self, Block, measure};
+use super::footer::Footer;
+use super::open::{SegmentRef, read_any_header};
+use crate::error::{Error, Result};
+use crate::header::{self, Header, StoreId};
+use crate::vfs::{File, Vfs, Window};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where blocks begin if the header does not tell: behind one of this version.
+const BLOCKS_AT: u64 = 52;
+
+/// The most bytes that a block has: it ends with the entry that brings it to about
+/// 4 KiB, and a key has less than 64 KiB.
+pub(super) const MAX_BLOCK: u64 = 128 << 10;
+
+/// A segment that was looked at, without its blocks.
+#[derive(Debug)]
+pub(crate) struct Remains {
+    pub(super) file: Arc<dyn File>,
+    pub(super) path: PathBuf,
+    /// Of the file; what is behind the size that the manifest names does not count.
+    pub(super) size: u64,
+    pub(super) header: Result<Header>,
+    pub(super) footer: Result<Footer>,
+}
+
+impl Remains {
+    /// Looks at the file. Damage is no error here; what this build does not know is one.
+    pub(crate) fn open(vfs: &dyn Vfs, path: &Path, expect: Option<&SegmentRef>) -> Result<Remains> {
+        let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
+        let size = file
+            .len()
+            .map_err(|e| Error::io("find the length of", path, e))?;
+        let size = expect.map_or(size, |named| named.size.min(size));
+        let known = |error: &Error| !matches!(error, Error::UnsupportedFormat { .. });
+        let header = match read_any_header(&*file, path) {
+            Err(error) if !known(&error) => return Err(error),
+            header => header,
+        };
+        let blocks_at = header.as_ref().map_or(BLOCKS_AT, |header| header.len);
+        let footer = match Footer::read(&*file, path, size, blocks_at) {
+            Err(error) if !known(&error) => return Err(error),
+            footer => footer,
+        };
+        Ok(Remains {
+            file,
+            path: path.to_path_buf(),
+            size,
+            header,
+            footer,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(crate) fn header(&self) -> Option<&Header> {
+        self.header.as_ref().ok()
+    }
+
+    pub(crate) fn footer(&self) -> Option<&Footer> {
+        self.footer.as_ref().ok()
+    }
+
+    /// The store that the header names, be it damaged or not.
+    pub(crate) fn claimed(&self) -> Option<StoreId> {
+        match &self.header {
+            Ok(header) => Some(header.store),
+            Err(_) => header::claimed(&*self.file),
+        }
+    }
+
+    /// Whether entries have records, if the footer or the first block tells. A block of
+    /// the one kind never passes for one of the other: its first entry shares nothing and
+    /// has a suffix, so that the two numbers it begins with cannot be read as a base and
+    /// the number shared.
+    pub(crate) fn stamps(&self) -> Option<bool> {
+        if let Some(footer) = self.footer() {
+            return Some(footer.stamps);
+        }
+        let at = self.blocks_at();
+        let mut window = Window::new(self.file.clone(), self.size);
+        let bytes = window.get(at, MAX_BLOCK);
+        [true, false].into_iter().find(|&stamps| {
+            let block = measure(bytes, stamps).and_then(|len| bytes.get(..len));
+            block.is_some_and(|block| {
+                let (stored, computed) = block::checksums(block, at);
+                stored == computed
+                    && Block::parse(block, stamps).is_ok_and(|block| block.check().is_ok())
+            })
+        })
+    }
+
+    pub(super) fn blocks_at(&self) -> u64 {
+        self.header().map_or(BLOCKS_AT, |header| header.len)
+    }
+}

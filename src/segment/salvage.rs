@@ -1,0 +1,353 @@
+//! What is left of a damaged segment: every block that is intact.
+//!
+//! An entry is taken only from a block whose checksum fits, which covers the block's
+//! place in the file. Where blocks are is known from the index. If that is lost, they
+//! are found one behind the other, as a block tells its own length; behind one that is
+//! damaged, the next is looked for at every byte.
+#![deny(clippy::indexing_slicing)]
+
+use super::block::{self, Block, measure};
+use super::index::{Index, names};
+use super::open::read_part;
+use super::remains::{MAX_BLOCK, Remains};
+use super::{Place, bad_checksum};
+use crate::error::{Error, Result};
+use crate::header::malformed;
+use crate::record::Record;
+use crate::vfs::Window;
+use std::ops::Range;
+
+/// Bytes that one step searches at most.
+const STEP: u64 = 256 << 10;
+/// The most that is read to see whether an index lies behind the blocks.
+const MAX_INDEX: u64 = 64 << 20;
+
+/// The entries of a segment as far as it is intact, in the order of keys.
+#[derive(Debug)]
+pub(crate) struct Salvage {
+    remains: Remains,
+    window: Window,
+    stamps: bool,
+    blocks: Blocks,
+    /// Where the next block is, or where one is looked for.
+    at: u64,
+    /// Where blocks end, as far as that is known.
+    end: u64,
+    /// Where bytes began that are no block, and what is wrong with them.
+    gap: Option<(u64, Error)>,
+    /// The present block and the next entry in it.
+    block: Place,
+    entry: usize,
+    /// The present key; after the last entry of a block, the one that keys must be above.
+    key: Vec<u8>,
+    record: Record,
+    /// Damaged parts that cost no entry.
+    harmless: Vec<Error>,
+    ended: bool,
+}
+
+/// How blocks are found.
+#[derive(Debug)]
+enum Blocks {
+    Indexed {
+        index: Index,
+        next: usize,
+    },
+    Searched {
+        /// Those found, as long as each begins where the one before ends.
+        found: Option<Vec<Place>>,
+    },
+}
+
+/// What a step came to.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// The next entry.
+    Entry,
+    /// A part without an intact block.
+    Lost(Gap),
+    /// Nothing yet.
+    Searching,
+    End,
+}
+
+/// A part of the segment whose entries are lost.
+#[derive(Debug)]
+pub(crate) struct Gap {
+    pub(crate) bytes: Range<u64>,
+    pub(crate) damage: Error,
+}
+
+impl Salvage {
+    /// Begins before the first entry. Keys must be above `above`, the last of the segment
+    /// before in the same run; entries have records with `stamps`.
+    pub(crate) fn new(remains: Remains, stamps: bool, above: &[u8]) -> Salvage {
+        let mut harmless: Vec<Error> = remains.header.as_ref().err().cloned().into_iter().collect();
+        let begin = remains.blocks_at();
+        let mut blocks = Blocks::Searched {
+            found: Some(Vec::new()),
+        };
+        let mut end = remains.size;
+        if let Ok(footer) = &remains.footer {
+            end = footer.index.place.offset;
+            match open_index(&remains, begin) {
+                Ok(index) => blocks = Blocks::Indexed { index, next: 0 },
+                Err(error) => harmless.push(error),
+            }
+            let filter = read_part(&*remains.file, &remains.path, footer.filter, "a filter");
+            harmless.extend(filter.err());
+        }
+        Salvage {
+            window: Window::new(remains.file.clone(), end),
+            remains,
+            stamps,
+            blocks,
+            at: begin,
+            end,
+            gap: None,
+            block: Place { offset: 0, len: 0 },
+            entry: 0,
+            key: above.to_vec(),
+            record: Record::default(),
+            harmless,
+            ended: false,
+        }
+    }
+
+    /// How far the file was read.
+    pub(crate) fn offset(&self) -> u64 {
+        if self.ended {
+            self.remains.size
+        } else {
+            self.at
+        }
+    }
+
+    /// The key of the entry that the last step came to.
+    pub(crate) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Its record.
+    pub(crate) fn record(&self) -> Record {
+        self.record
+    }
+
+    /// Damaged parts that cost no entry; complete at the end.
+    pub(crate) fn take_harmless(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.harmless)
+    }
+
+    /// Goes on to the next entry or gap. An error only if something is intact and not
+    /// known to this build.
+    pub(crate) fn step(&mut self) -> Result<Step> {
+        if self.block.len > 0 {
+            let bytes = self.window.get(self.block.offset, self.block.len);
+            let step = Block::parse(bytes, self.stamps)
+                .and_then(|block| block.step(self.entry, &mut self.key));
+            match step {
+                Ok(Some((record, next))) => {
+                    self.record = record;
+                    self.entry = next;
+                    return Ok(Step::Entry);
+                }
+                Ok(None) => self.block.len = 0,
+                // It was judged before: the file gave other bytes then.
+                Err(fault) => {
+                    let damage = fault.into_error(&self.remains.path, self.block.offset);
+                    let bytes = self.block.offset..self.at;
+                    self.block.len = 0;
+                    return Ok(Step::Lost(Gap { bytes, damage }));
+                }
+            }
+        }
+        if self.ended {
+            return Ok(Step::End);
+        }
+        match self.blocks {
+            Blocks::Indexed { .. } => self.next_indexed(),
+            Blocks::Searched { .. } => self.search(),
+        }
+    }
+
+    fn next_indexed(&mut self) -> Result<Step> {
+        let Blocks::Indexed { index, next } = &mut self.blocks else {
+            return Ok(Step::End);
+        };
+        // The index was checked when it was opened.
+        let Ok(Some(place)) = index.nth(*next) else {
+            return Ok(self.end());
+        };
+        *next += 1;
+        self.at = place.offset.saturating_add(place.len);
+        match self.judge(place)? {
+            None => Ok(self.enter(place)),
+            Some(damage) => {
+                self.gap.get_or_insert((place.offset, damage));
+                Ok(Step::Searching)
+            }
+        }
+    }
+
+    fn search(&mut self) -> Result<Step> {
+        let stop = self.at.saturating_add(STEP);
+        while self.at < self.end {
+            if self.at >= stop {
+                return Ok(Step::Searching);
+            }
+            let bytes = self.window.get(self.at, MAX_BLOCK);
+            let damage = match measure(bytes, self.stamps) {
+                Some(len) => {
+                    let place = Place {
+                        offset: self.at,
+                        len: len as u64,
+                    };
+                    match self.judge(place)? {
+                        None => {
+                            self.at += place.len;
+                            if let Blocks::Searched { found: Some(found) } = &mut self.blocks {
+                                found.push(place);
+                            }
+                            return Ok(self.enter(place));
+                        }
+                        Some(damage) => damage,
+                    }
+                }
+                None => self.no_block(),
+            };
+            if self.gap.is_none() {
+                if self.is_index() {
+                    self.harmless
+                        .extend(self.remains.footer.as_ref().err().cloned());
+                    self.ended = true;
+                    return Ok(Step::End);
+                }
+                self.gap = Some((self.at, damage));
+                if let Blocks::Searched { found } = &mut self.blocks {
+                    *found = None;
+                }
+            }
+            // A block begins with its codec, 0.
+            let bytes = self.window.get(self.at, MAX_BLOCK);
+            let rest = bytes.get(1..).unwrap_or_default();
+            let zero = rest.iter().position(|&byte| byte == 0);
+            self.at += 1 + zero.unwrap_or(rest.len()) as u64;
+        }
+        Ok(self.end())
+    }
+
+    /// Goes before the first entry of a block that was judged intact.
+    fn enter(&mut self, place: Place) -> Step {
+        self.block = place;
+        self.entry = 0;
+        match self.gap.take() {
+            Some((from, damage)) => Step::Lost(Gap {
+                bytes: from..place.offset,
+                damage,
+            }),
+            None => Step::Searching,
+        }
+    }
+
+    /// There are no more blocks.
+    fn end(&mut self) -> Step {
+        self.ended = true;
+        let gap = match (self.gap.take(), &self.remains.footer) {
+            // Without a footer nothing says that these were all.
+            (gap, Err(damage)) => {
+                let from = gap.map_or(self.at.min(self.end), |(from, _)| from);
+                Some((from, damage.clone()))
+            }
+            (gap, Ok(_)) => gap,
+        };
+        match gap {
+            Some((from, damage)) => Step::Lost(Gap {
+                bytes: from..self.end.max(from),
+                damage,
+            }),
+            None => Step::End,
+        }
+    }
+
+    /// What is wrong with a block, if anything.
+    fn judge(&mut self, place: Place) -> Result<Option<Error>> {
+        let bytes = self.window.get(place.offset, place.len);
+        let damage = match judge(bytes, place, self.stamps, &self.key, &self.remains) {
+            Ok(()) => return Ok(None),
+            Err(error @ Error::UnsupportedFormat { .. }) => return Err(error),
+            Err(damage) => damage,
+        };
+        let end = place.offset.saturating_add(place.len);
+        let failure = self.window.failure(place.offset, end);
+        Ok(Some(failure.map_or(damage, |e| {
+            Error::io("read", &self.remains.path, e)
+        })))
+    }
+
+    fn no_block(&self) -> Error {
+        let path = &self.remains.path;
+        match self.window.failure(self.at, self.at + 1) {
+            Some(error) => Error::io("read", path, error),
+            None => Error::corrupt(path, self.at, "a block", "bytes that are none"),
+        }
+    }
+
+    /// Whether all blocks were found and what follows is their index.
+    fn is_index(&self) -> bool {
+        let Blocks::Searched { found: Some(found) } = &self.blocks else {
+            return false;
+        };
+        let rest = self.remains.size.saturating_sub(self.at).min(MAX_INDEX);
+        let mut window = Window::new(self.remains.file.clone(), self.remains.size);
+        self.remains.footer.is_err() && !found.is_empty() && names(window.get(self.at, rest), found)
+    }
+}
+
+fn open_index(remains: &Remains, begin: u64) -> Result<Index> {
+    let footer = remains.footer.as_ref().map_err(Clone::clone)?;
+    let part = footer.index;
+    let bytes = read_part(&*remains.file, &remains.path, part, "an index")?;
+    let room = Place {
+        offset: begin,
+        len: part.place.offset.saturating_sub(begin),
+    };
+    Index::new(bytes, footer.blocks, room)
+        .map_err(|m| malformed(&remains.path, part.place.offset, m))
+}
+
+/// Whether the bytes are a block with entries, all of which can be read and are in order
+/// above `above`.
+fn judge(bytes: &[u8], place: Place, stamps: bool, above: &[u8], remains: &Remains) -> Result<()> {
+    let path = &remains.path;
+    let (stored, computed) = block::checksums(bytes, place.offset);
+    if stored != computed {
+        return Err(bad_checksum(
+            path,
+            place.offset,
+            "a block",
+            stored,
+            computed,
+        ));
+    }
+    let bad = |fault: super::Fault| fault.into_error(path, place.offset);
+    let block = Block::parse(bytes, stamps).map_err(bad)?;
+    block.check().map_err(bad)?;
+    let (mut at, mut key) = (0, Vec::new());
+    while let Some((_, next)) = block.step(at, &mut key).map_err(bad)? {
+        if at == 0 && key.as_slice() <= above {
+            let found = format!("the key \"{}\"", key.escape_ascii());
+            let expected = "a key above those of the block before";
+            return Err(Error::corrupt(path, place.offset, expected, found));
+        }
+        at = next;
+    }
+    if at == 0 {
+        return Err(Error::corrupt(
+            path,
+            place.offset,
+            "a block with entries",
+            "none",
+        ));
+    }
+    Ok(())
+}
