@@ -24,6 +24,9 @@ use std::path::Path;
 /// The format version that this build writes, and the only one it reads.
 pub(crate) const VERSION: u32 = 1;
 
+/// No release will come to this version: a header that names it is damaged.
+const NO_VERSION: u32 = 1 << 10;
+
 /// Bytes before the fields.
 const FIXED: usize = 48;
 
@@ -147,7 +150,7 @@ pub(crate) fn read(file: &dyn File, path: &Path, kind: FileKind) -> Result<Heade
         crc_fits = stored == computed;
     }
     if version != VERSION {
-        if version > VERSION && !damaged_version(&bytes, stored, fits) {
+        if (VERSION..NO_VERSION).contains(&version) && !damaged_version(&bytes, stored, fits) {
             return Err(Error::UnsupportedFormat {
                 path: path.to_path_buf(),
                 what: "format version",

@@ -286,4 +286,8 @@ fn what_is_intact_but_of_a_later_release_is_refused() {
         Err(Error::UnsupportedFormat { .. })
     ));
     assert!(!into.exists());
+    // No release will ever have such a number: that is damage.
+    change(&manifest, |bytes| bytes[8..40].fill(0xa7));
+    assert!(matches!(Seen::open(&path), Err(Error::Corrupt(_))));
+    assert_eq!(repair(&path, &into).unwrap().entries, 5);
 }

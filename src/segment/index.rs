@@ -154,25 +154,29 @@ impl Index {
     }
 }
 
-/// Whether `bytes` begin with an index that names exactly these blocks. Its checksum
-/// need not be known: the blocks' own say that they are what they are.
-pub(super) fn names(bytes: &[u8], blocks: &[Place]) -> bool {
+/// Whether `bytes` begin with an index of blocks that end at `end`, among them all of
+/// `found`. Its checksum need not be known: theirs say what they are, and that it names
+/// them, that it is the index.
+pub(super) fn is_index_of(bytes: &[u8], found: &[Place], end: u64) -> bool {
     let region = measure(bytes, VALUES, true)
         .and_then(|len| bytes.get(..len))
         .and_then(|bytes| Region::parse(bytes, VALUES).ok());
     let Some(region) = region else {
         return false;
     };
-    let mut at = 0;
-    for block in blocks {
-        let entry = region.entry(at).ok();
-        let named = entry.and_then(|entry| Some((place(&region, entry.values_at).ok()?, entry)));
-        match named {
-            Some((place, entry)) if place == *block => at = entry.next,
-            _ => return false,
-        }
+    let (mut at, mut last, mut found) = (0, None, found.iter().peekable());
+    while at < region.end() {
+        let Ok(entry) = region.entry(at) else {
+            return false;
+        };
+        let Ok(place) = place(&region, entry.values_at) else {
+            return false;
+        };
+        found.next_if_eq(&&place);
+        last = place.end();
+        at = entry.next;
     }
-    at == region.end()
+    found.peek().is_none() && last == Some(end)
 }
 
 #[inline]

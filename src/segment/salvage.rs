@@ -7,7 +7,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::block::{self, Block, measure};
-use super::index::{Index, names};
+use super::index::{Index, is_index_of};
 use super::open::read_part;
 use super::remains::{MAX_BLOCK, Remains};
 use super::{Place, bad_checksum};
@@ -54,8 +54,8 @@ enum Blocks {
         next: usize,
     },
     Searched {
-        /// Those found, as long as each begins where the one before ends.
-        found: Option<Vec<Place>>,
+        /// Those that were found.
+        found: Vec<Place>,
     },
 }
 
@@ -84,9 +84,7 @@ impl Salvage {
     pub(crate) fn new(remains: Remains, stamps: bool, above: &[u8]) -> Salvage {
         let mut harmless: Vec<Error> = remains.header.as_ref().err().cloned().into_iter().collect();
         let begin = remains.blocks_at();
-        let mut blocks = Blocks::Searched {
-            found: Some(Vec::new()),
-        };
+        let mut blocks = Blocks::Searched { found: Vec::new() };
         let mut end = remains.size;
         if let Ok(footer) = &remains.footer {
             end = footer.index.place.offset;
@@ -205,7 +203,7 @@ impl Salvage {
                     match self.judge(place)? {
                         None => {
                             self.at += place.len;
-                            if let Blocks::Searched { found: Some(found) } = &mut self.blocks {
+                            if let Blocks::Searched { found } = &mut self.blocks {
                                 found.push(place);
                             }
                             return Ok(self.enter(place));
@@ -223,9 +221,6 @@ impl Salvage {
                     return Ok(Step::End);
                 }
                 self.gap = Some((self.at, damage));
-                if let Blocks::Searched { found } = &mut self.blocks {
-                    *found = None;
-                }
             }
             // A block begins with its codec, 0.
             let bytes = self.window.get(self.at, MAX_BLOCK);
@@ -292,14 +287,16 @@ impl Salvage {
         }
     }
 
-    /// Whether all blocks were found and what follows is their index.
+    /// Whether what follows is the index, which says that there are no more blocks.
     fn is_index(&self) -> bool {
-        let Blocks::Searched { found: Some(found) } = &self.blocks else {
+        let Blocks::Searched { found } = &self.blocks else {
             return false;
         };
         let rest = self.remains.size.saturating_sub(self.at).min(MAX_INDEX);
         let mut window = Window::new(self.remains.file.clone(), self.remains.size);
-        self.remains.footer.is_err() && !found.is_empty() && names(window.get(self.at, rest), found)
+        self.remains.footer.is_err()
+            && !found.is_empty()
+            && is_index_of(window.get(self.at, rest), found, self.at)
     }
 }
 

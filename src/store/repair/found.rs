@@ -205,19 +205,13 @@ fn fixed(dir: &Path, options: &Options, store: StoreId, candidates: &[Candidate]
 /// footer's hash seed, which is the store's own.
 fn is_ours(candidate: &Candidate, fixed: &Fixed) -> bool {
     let says_so = candidate.claimed == Some(fixed.store);
-    let header = match &candidate.remains {
-        Some(remains) => remains.header().map(|header| header.number),
-        None => candidate.intact.then_some(candidate.number),
+    let Some(remains) = &candidate.remains else {
+        return says_so;
     };
-    let footer = candidate.remains.as_ref().and_then(Remains::footer);
-    match (header, footer) {
-        (Some(number), _) if number != candidate.number => false,
-        (Some(_), None) => says_so,
-        (Some(_), Some(_)) => {
-            says_so && candidate.remains.as_ref().is_some_and(|r| fixed.agrees(r))
-        }
-        (None, Some(_)) => candidate.remains.as_ref().is_some_and(|r| fixed.agrees(r)),
-        (None, None) => says_so,
+    match remains.header() {
+        Some(header) => says_so && header.number == candidate.number && fixed.agrees(remains),
+        None if remains.footer().is_some() => fixed.agrees(remains),
+        None => says_so,
     }
 }
 

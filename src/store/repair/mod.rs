@@ -232,7 +232,7 @@ fn report_holes(dir: &Path, mut covered: Vec<(u64, u64)>, ledger: &Ledger<'_>) {
                 &path,
                 0,
                 "a log or segment of these batches, unless they held nothing new",
-                "no file",
+                "no file that says so",
             );
             let mut lost = Lost::new(path.clone(), 0..0, damage);
             (lost.first_batch, lost.last_batch) = (Some(next), Some(first - 1));
