@@ -33,6 +33,10 @@ const FIXED: usize = 48;
 /// More than any header of this version can need.
 const MAX_FIELDS: u64 = 64 << 20;
 
+/// The largest number of a file or a frame: far more than there can be, and counting on
+/// from it does not overflow.
+pub(crate) const MAX_NUMBER: u64 = (1 << 62) - 1;
+
 /// What a file is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {

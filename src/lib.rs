@@ -71,6 +71,9 @@ mod compact;
 pub mod env;
 mod error;
 mod filter;
+#[cfg(feature = "fuzz")]
+#[doc(hidden)]
+pub mod fuzz;
 mod header;
 mod log;
 mod manifest;

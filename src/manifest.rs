@@ -20,7 +20,7 @@
 //! ```
 
 use crate::error::{Error, Result};
-use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
+use crate::header::{self, FileKind, MAX_NUMBER, StoreId, malformed, unknown_field};
 use crate::segment::SegmentRef;
 use crate::vfs::{File, Vfs, write_all_at};
 use crate::wire::{Malformed, Reader, put_field};
@@ -173,22 +173,7 @@ impl Manifest {
                 "one of them is missing",
             ));
         };
-        let numbers = runs
-            .iter()
-            .flatten()
-            .map(|segment: &SegmentRef| segment.number)
-            .chain(logs.iter().map(|log: &LogRef| log.number));
-        if let Some(number) = numbers.max()
-            && number >= next_number
-        {
-            return Err(Error::corrupt(
-                path,
-                base,
-                format!("file numbers below the next one, {next_number}"),
-                number.to_string(),
-            ));
-        }
-        Ok(Manifest {
+        let manifest = Manifest {
             store,
             policy,
             stamps,
@@ -198,6 +183,38 @@ impl Manifest {
             position,
             runs,
             logs,
+        };
+        match manifest.contradiction() {
+            None => Ok(manifest),
+            Some((expected, found)) => Err(Error::corrupt(path, base, expected, found)),
+        }
+    }
+
+    /// What numbers of a manifest cannot be, whatever its checksum says: what would
+    /// have to hold, and what is there.
+    fn contradiction(&self) -> Option<(String, String)> {
+        let segments = || self.runs.iter().flatten();
+        let mut numbers: Vec<u64> = segments().map(|segment| segment.number).collect();
+        numbers.extend(self.logs.iter().map(|log| log.number));
+        numbers.sort_unstable();
+        if let Some([twice, _]) = numbers.windows(2).find(|pair| pair.first() == pair.last()) {
+            return Some(("each file named once".into(), format!("{twice} twice")));
+        }
+        if let Some(&last) = numbers.last().filter(|&&last| last >= self.next_number) {
+            let next = self.next_number;
+            let expected = format!("file numbers below the next one, {next}");
+            return Some((expected, last.to_string()));
+        }
+        for (what, number) in [("file", self.next_number), ("frame", self.sequence)] {
+            if !(1..=MAX_NUMBER).contains(&number) {
+                let expected = format!("the number of the next {what}, 1 to {MAX_NUMBER}");
+                return Some((expected, number.to_string()));
+            }
+        }
+        let sizes = segments().try_fold(0u64, |sum, segment| sum.checked_add(segment.size));
+        sizes.is_none().then(|| {
+            let expected = "segments of less than 2^64 bytes in all";
+            (expected.into(), "larger ones".into())
         })
     }
 

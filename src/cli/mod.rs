@@ -7,6 +7,8 @@ mod compact;
 mod counters;
 mod failure;
 mod feed;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod get;
 mod has;
 mod input;

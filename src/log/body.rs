@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::header::malformed;
+use crate::record::MAX_MILLIS;
 use crate::wire::{Reader, put_varint};
 use std::path::Path;
 
@@ -75,7 +76,16 @@ pub(super) fn read(
     let mut millis = None;
     let mut position = None;
     if flags & HAS_TIME != 0 {
-        millis = Some(reader.u64("the time of a batch").map_err(bad)?);
+        let time = reader.u64("the time of a batch").map_err(bad)?;
+        if time > MAX_MILLIS {
+            return Err(Error::corrupt(
+                path,
+                offset + 1,
+                "a time of 48 bits",
+                time.to_string(),
+            ));
+        }
+        millis = Some(time);
     }
     if flags & HAS_POSITION != 0 {
         position = Some(reader.u64("the position of a batch").map_err(bad)?);

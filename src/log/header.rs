@@ -2,7 +2,7 @@
 
 use super::{ALIGN, tag};
 use crate::error::{Error, Result};
-use crate::header::{self, FileKind, StoreId, malformed, unknown_field};
+use crate::header::{self, FileKind, MAX_NUMBER, StoreId, malformed, unknown_field};
 use crate::vfs::{File, read_exact_at};
 use crate::wire::Reader;
 use std::path::Path;
@@ -56,6 +56,14 @@ impl LogHeader {
                 "one of them is missing",
             ));
         };
+        if !(1..=MAX_NUMBER).contains(&first_sequence) {
+            return Err(Error::corrupt(
+                path,
+                48,
+                format!("the number of its first frame, 1 to {MAX_NUMBER}"),
+                first_sequence.to_string(),
+            ));
+        }
         Ok(LogHeader {
             id,
             first_sequence,

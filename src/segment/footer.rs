@@ -32,7 +32,7 @@
 
 use super::block::{CODEC_NONE, KNOWN_CODECS};
 use super::fields::*;
-use super::{Place, bad_checksum, checksum};
+use super::{MAX_KEY, Place, bad_checksum, checksum};
 use crate::error::{Error, Result};
 use crate::filter::{FilterKind, Parameters};
 use crate::header::{malformed, unknown_field};
@@ -213,7 +213,11 @@ impl Footer {
             && self.index.place.end() == Some(self.filter.place.offset)
             && self.filter.place.end() == Some(footer_at)
             && self.first <= self.last
+            && self.last.len() <= MAX_KEY
+            && self.first.is_empty() == (self.keys == 0)
             && self.blocks <= self.keys
+            // Each takes a byte at least.
+            && self.keys <= self.index.place.offset - blocks_at
             && (self.blocks == 0) == (self.keys == 0);
         if fits {
             return Ok(());

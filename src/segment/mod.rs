@@ -27,6 +27,8 @@ mod coded;
 mod cursor;
 mod fields;
 mod footer;
+#[cfg(feature = "fuzz")]
+pub(crate) mod fuzz;
 mod index;
 mod open;
 mod reader;

@@ -4,7 +4,7 @@
 //! the manifest can be gone when it opens them: then it reads the manifest again.
 //! What it has opened it holds, so that its view stays whole.
 
-use super::checks::{check_run, check_segment};
+use super::checks::{check_log, check_run, check_segment};
 use super::core::{Core, Mode, Recovery, lock};
 use super::replay::Replayed;
 use super::unnamed::{check_unnamed, unnamed};
@@ -101,7 +101,7 @@ impl Core {
                 .iter()
                 .all(|known| known.reader().number() != log.number)
             {
-                let opened = Replayed::open(vfs, &self.dir, self.store, self.seed, log)?;
+                let opened = Replayed::open(vfs, &self.dir, manifest, log)?;
                 state.logs.push(opened);
             }
         }
@@ -114,11 +114,16 @@ impl Core {
         state.logs.sort_by_key(|log| log.reader().first_sequence());
         // All are read before anything is shown: a failure changes no answer.
         let mut found = Recovery::default();
-        for replayed in &mut state.logs {
-            let number = replayed.reader().number();
-            let named = manifest.logs.iter().find(|log| log.number == number);
-            let tail = replayed.read(named.and_then(|log| log.length), thorough)?;
+        let mut next = manifest.sequence;
+        for (place, log) in manifest.logs.iter().enumerate() {
+            check_log(&self.dir, log, next, place + 1 == manifest.logs.len())?;
+            let mut known = state.logs.iter_mut();
+            let Some(replayed) = known.find(|known| known.reader().number() == log.number) else {
+                continue;
+            };
+            let tail = replayed.read(log.length, thorough)?;
             replayed.sync_if_immediate()?;
+            next = replayed.reader().next_sequence();
             found.add(replayed, tail);
         }
         let mut frozen = Vec::new();

@@ -33,11 +33,11 @@ pub(super) fn recover(vfs: &dyn Vfs, dir: &Path, manifest: &mut Manifest) -> Res
         next_sequence: manifest.sequence,
         position: manifest.position,
     };
-    let count = manifest.logs.len();
+    let named = manifest.clone();
+    let count = named.logs.len();
     for (place, log) in manifest.logs.iter_mut().enumerate() {
         check_log(dir, log, found.next_sequence, place + 1 == count)?;
-        let mut replayed =
-            Replayed::open(vfs, dir, manifest.store, manifest.seed, log).map_err(missing)?;
+        let mut replayed = Replayed::open(vfs, dir, &named, log).map_err(missing)?;
         let tail = replayed.read(log.length, true)?;
         replayed.publish();
         let reader = replayed.reader();

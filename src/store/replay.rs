@@ -1,9 +1,8 @@
 //! Reads a log into a memtable: once at recovery, again and again in a reader.
 
 use crate::error::{Error, Result};
-use crate::header::StoreId;
 use crate::log::{LogReader, Operation, Tail};
-use crate::manifest::LogRef;
+use crate::manifest::{LogRef, Manifest};
 use crate::memtable::{Appender, Memtable, entry_size};
 use crate::vfs::Vfs;
 use std::path::Path;
@@ -26,6 +25,7 @@ pub(super) struct Replayed {
 pub(super) struct Table {
     appender: Appender,
     seed: u64,
+    stamps: bool,
 }
 
 impl Replayed {
@@ -33,12 +33,11 @@ impl Replayed {
     pub(super) fn open(
         vfs: &dyn Vfs,
         dir: &Path,
-        store: StoreId,
-        seed: u64,
+        manifest: &Manifest,
         log: &LogRef,
     ) -> Result<Replayed> {
         let path = dir.join(crate::log::file_name(log.number));
-        let reader = LogReader::open(vfs, &path, store, log.number)?;
+        let reader = LogReader::open(vfs, &path, manifest.store, log.number)?;
         if reader.first_sequence() != log.first_sequence {
             return Err(Error::corrupt(
                 &path,
@@ -55,7 +54,8 @@ impl Replayed {
         Ok(Replayed {
             table: Table {
                 appender: new_appender(memory, &path)?,
-                seed,
+                seed: manifest.seed,
+                stamps: manifest.stamps,
             },
             reader,
             position: None,
@@ -120,10 +120,11 @@ impl Replayed {
 
 impl Table {
     /// An empty one, of the least size, for the entries of the log at `path`.
-    pub(super) fn new(path: &Path, seed: u64) -> Result<Table> {
+    pub(super) fn new(path: &Path, seed: u64, stamps: bool) -> Result<Table> {
         Ok(Table {
             appender: new_appender(LEAST, path)?,
             seed,
+            stamps,
         })
     }
 
@@ -139,6 +140,8 @@ impl Table {
             self.grow(path)?;
         }
         let hash = crate::filter::hash(self.seed, key);
+        // What a flush would not keep is not shown before it either.
+        let millis = millis.filter(|_| self.stamps);
         self.appender.insert(hash, key, millis);
         Ok(())
     }

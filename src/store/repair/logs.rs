@@ -26,6 +26,7 @@ pub(super) struct Logs<'a> {
     pub(super) ledger: &'a Ledger<'a>,
     pub(super) store: StoreId,
     pub(super) seed: u64,
+    pub(super) stamps: bool,
     /// The last position before which no frame is missing.
     pub(super) position: Option<u64>,
     /// The last position of all.
@@ -41,7 +42,7 @@ pub(super) struct Logs<'a> {
 impl Logs<'_> {
     /// The entries of one log.
     pub(super) fn read(&mut self, log: &LogFile) -> Result<Arc<Memtable>> {
-        let mut table = Table::new(&log.path, self.seed)?;
+        let mut table = Table::new(&log.path, self.seed, self.stamps)?;
         match Salvage::open(self.vfs, &log.path, self.store, log.number, log.known) {
             Ok(mut salvage) => self.read_frames(log, &mut salvage, &mut table)?,
             Err(error) if is_refused(&error) => return Err(error),

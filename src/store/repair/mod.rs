@@ -62,6 +62,7 @@ pub(super) fn repair(
         ledger: &ledger,
         store: sources.fixed.store,
         seed: sources.fixed.seed,
+        stamps: sources.fixed.stamps,
         position: None,
         last_position: None,
         whole: true,

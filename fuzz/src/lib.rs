@@ -1,0 +1,41 @@
+//! What the fuzzers do with an input. `tests/no_bytes_make_a_decoder_panic.rs` of the
+//! store's package does the same with inputs of a plain generator.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic
+)]
+
+pub mod allocations;
+mod block;
+mod bytes;
+pub mod files;
+mod filter;
+pub mod lines;
+mod log;
+mod manifest;
+pub mod memory;
+mod operations;
+pub mod sample;
+pub mod segment;
+
+pub use block::block;
+pub use filter::filter;
+pub use lines::lines;
+pub use log::log;
+pub use manifest::manifest;
+pub use operations::operations;
+pub use segment::segment;
+
+/// Every target by its name.
+pub const TARGETS: [(&str, fn(&[u8])); 7] = [
+    ("log", log),
+    ("manifest", manifest),
+    ("segment", segment),
+    ("block", block),
+    ("filter", filter),
+    ("operations", operations),
+    ("lines", lines),
+];
