@@ -23,9 +23,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use support::{Seeded, long};
 
-#[global_allocator]
-static ALLOCATOR: targets::allocations::Counting = targets::allocations::Counting;
-
 /// The inputs that are committed for a target.
 fn seeds(name: &str) -> Vec<Vec<u8>> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,8 +1,8 @@
 //! Any bytes as a block: what it holds is found, or it is refused.
 
-use super::allocations::bounded;
 use super::bytes::{Source, edit};
 use super::files::{self, put_varint};
+use super::memory_bound::bounded;
 use super::sample::{millis, neighbours};
 use seendb::fuzz::Block;
 

@@ -1,7 +1,7 @@
 //! Any bytes as a filter: it answers as its bits say, or is refused.
 
-use super::allocations::bounded;
 use super::bytes::Source;
+use super::memory_bound::bounded;
 use seendb::fuzz;
 
 /// A filter of the input's own bytes, or one that was built, whole or with bits changed.

@@ -8,7 +8,8 @@
     clippy::panic
 )]
 
-pub mod allocations;
+#[path = "../../tests/support/damage/allocation.rs"]
+mod allocation;
 mod block;
 mod bytes;
 pub mod files;
@@ -17,6 +18,7 @@ pub mod lines;
 mod log;
 mod manifest;
 pub mod memory;
+mod memory_bound;
 mod operations;
 pub mod sample;
 pub mod segment;

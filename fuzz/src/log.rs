@@ -1,9 +1,9 @@
 //! A store's log, damaged, or written anew with a right checksum over anything.
 
-use super::allocations::bounded;
 use super::bytes::{Source, damage, edit};
 use super::files::{self, Fields, Header, MUST, frame_crc, put_varint, u32_at, u64_at};
 use super::memory::Memory;
+use super::memory_bound::bounded;
 use super::sample::{Entries, Sample, builder, consult, expect_exactly, expect_typed, path};
 use seendb::{Error, Seen};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! A store's manifest, damaged, or with a right checksum over anything.
 
-use super::allocations::bounded;
 use super::bytes::{Source, damage, edit};
 use super::files::{Header, MUST};
 use super::memory::Memory;
+use super::memory_bound::bounded;
 use super::sample::{
     DIR, Entries, Sample, builder, consult, expect_exactly, expect_typed, millis, path,
 };

@@ -1,9 +1,9 @@
 //! A store's segment, damaged, or with right checksums over anything.
 
-use super::allocations::bounded;
 use super::bytes::{Source, damage, edit};
 use super::files::{Fields, Header, MUST, part_crc, put_varint, u32_at, u64_at, varint};
 use super::memory::Memory;
+use super::memory_bound::bounded;
 use super::sample::{
     DIR, Entries, READS, Sample, builder, consult, expect_exactly, expect_typed, millis,
     neighbours, path,
