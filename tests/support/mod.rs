@@ -10,6 +10,7 @@
 )]
 
 pub mod child;
+pub mod damaged;
 pub mod faults;
 pub mod workload;
 
