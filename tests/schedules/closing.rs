@@ -118,15 +118,20 @@ fn the_next_writer_takes_over() {
         let memory = Memory::default();
         let seen = options(&memory).open().unwrap();
         let others = Others::default();
+        for key in ["a", "b"] {
+            others.insert(&seen, key);
+            seen.flush().unwrap();
+        }
         thread::scope(|scope| {
-            let clone = seen.clone();
+            let [writes, merges] = [seen.clone(), seen.clone()];
             let others = &others;
             scope.spawn(move || {
-                for key in ["a", "b"] {
-                    others.insert(&clone, key);
-                    let _ = clone.flush();
+                for key in ["c", "d"] {
+                    others.insert(&writes, key);
+                    others.note(false, writes.flush());
                 }
             });
+            scope.spawn(move || others.note(false, merges.compact()));
             scope.spawn(|| {
                 let next = loop {
                     match options(&memory).open() {
