@@ -92,7 +92,7 @@ impl Fields {
                 self.0.insert(to, again);
             }
             2 => *tag ^= MUST,
-            3 => *tag = script.u16() % 32 | if script.flag() { MUST } else { 0 },
+            3 => *tag = (script.u16() % 32) | (script.u16() & MUST),
             4 => {
                 let to = script.below(self.0.len());
                 self.0.swap(at, to);

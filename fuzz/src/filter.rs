@@ -44,8 +44,9 @@ fn hash(script: &mut Source<'_>) -> u64 {
 }
 
 fn ask(bytes: &[u8], probes: u8, keys: u64, hashes: &[u64]) {
-    let plausible =
-        bytes.len() % 64 == 0 && bytes.is_empty() == (keys == 0) && (1..=32).contains(&probes);
+    let plausible = bytes.len().is_multiple_of(64)
+        && bytes.is_empty() == (keys == 0)
+        && (1..=32).contains(&probes);
     let said = bounded(bytes.len() + hashes.len(), || {
         fuzz::filter(bytes, probes, keys, hashes)
     });

@@ -31,8 +31,11 @@ pub use manifest::manifest;
 pub use operations::operations;
 pub use segment::segment;
 
+/// What is done with an input; it panics if something is wrong.
+pub type Target = fn(&[u8]);
+
 /// Every target by its name.
-pub const TARGETS: [(&str, fn(&[u8])); 7] = [
+pub const TARGETS: [(&str, Target); 7] = [
     ("log", log),
     ("manifest", manifest),
     ("segment", segment),

@@ -280,8 +280,11 @@ fn body(script: &mut Source<'_>) -> Vec<u8> {
     out
 }
 
+/// A batch's time, position and keys.
+type Body<'a> = (Option<u64>, Option<u64>, Vec<&'a [u8]>);
+
 /// A batch as docs/format.md says; `None` if it is none.
-fn read_body(body: &[u8]) -> Option<(Option<u64>, Option<u64>, Vec<&[u8]>)> {
+fn read_body(body: &[u8]) -> Option<Body<'_>> {
     let (&flags, mut rest) = body.split_first()?;
     let mut numbers = [None; 2];
     for (place, number) in numbers.iter_mut().enumerate() {
