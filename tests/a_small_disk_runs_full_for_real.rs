@@ -24,9 +24,9 @@ use support::{assert_clean, child, place, small};
 /// The size of the disk, and the room on it that others leave at first: when they are
 /// gone, merges have all that they need.
 const MIB: u64 = 40;
-const ROOM: u64 = 6 << 20;
+const ROOM: u64 = 4 << 20;
 /// Refusals in a row that mean that nothing goes any more.
-const ENOUGH: usize = 20;
+const ENOUGH: usize = 10;
 
 #[test]
 fn a_tmpfs() {
