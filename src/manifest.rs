@@ -211,10 +211,12 @@ impl Manifest {
                 return Some((expected, number.to_string()));
             }
         }
-        let sizes = segments().try_fold(0u64, |sum, segment| sum.checked_add(segment.size));
-        sizes.is_none().then(|| {
-            let expected = "segments of less than 2^64 bytes in all";
-            (expected.into(), "larger ones".into())
+        // So that the bytes of other files can be counted with them.
+        let mut sizes = segments().map(|segment| segment.size);
+        let sum = sizes.try_fold(0u64, u64::checked_add);
+        sum.is_none_or(|sum| sum > MAX_NUMBER).then(|| {
+            let expected = format!("segments of at most {MAX_NUMBER} bytes in all");
+            (expected, "larger ones".into())
         })
     }
 
