@@ -17,12 +17,14 @@ fn it_has_a_prefix_of_the_operations_and_whole_batches() {
     let done = AtomicBool::new(false);
     let begun = AtomicU64::new(0);
     let acknowledged = AtomicU64::new(0);
+    let scans = AtomicU64::new(0);
     let reader = Seen::open_read_only(&path).unwrap();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut next = 0u64;
             let _done = Done(&done);
-            while next < 30_000 * long() {
+            // Beside other work the scans may take their time.
+            while next < 30_000 * long() || scans.load(Ordering::SeqCst) < 10 {
                 // Keys that spread over the whole range, in batches of three.
                 let key =
                     |n: u64| format!("{:016x}{n:0180}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -64,6 +66,7 @@ fn it_has_a_prefix_of_the_operations_and_whole_batches() {
                 assert!(count >= least, "{count} of {least}");
             }
             largest = largest.max(count);
+            scans.store(rounds, Ordering::SeqCst);
         }
         assert!(rounds >= 10 && largest > 1000);
         println!("{rounds} scans of up to {largest} entries");
