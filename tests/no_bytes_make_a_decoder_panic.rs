@@ -110,6 +110,11 @@ fn as_a_segment() {
 }
 
 #[test]
+fn as_files_to_repair() {
+    run("repair", 1_500);
+}
+
+#[test]
 fn as_a_block() {
     run("block", 20_000);
 }

@@ -15,11 +15,12 @@ mod bytes;
 pub mod files;
 mod filter;
 pub mod lines;
-mod log;
+pub mod log;
 mod manifest;
 pub mod memory;
 mod memory_bound;
 mod operations;
+mod repair;
 pub mod sample;
 pub mod segment;
 
@@ -29,18 +30,20 @@ pub use lines::lines;
 pub use log::log;
 pub use manifest::manifest;
 pub use operations::operations;
+pub use repair::repair;
 pub use segment::segment;
 
 /// What is done with an input; it panics if something is wrong.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("log", log),
     ("manifest", manifest),
     ("segment", segment),
     ("block", block),
     ("filter", filter),
     ("operations", operations),
+    ("repair", repair),
     ("lines", lines),
 ];

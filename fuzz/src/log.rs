@@ -187,6 +187,13 @@ fn set_log(fields: &mut Fields, first: u64, length: Option<u64>) {
     fields.set(8 | MUST, &value.concat());
 }
 
+/// A log of the script's own frames in the place of a store's.
+pub fn rewrite(script: &mut Source<'_>, whole: &[u8]) -> Vec<u8> {
+    let (header, _) = Header::read(whole);
+    let first = u64_at(&header.fields.0[1].1, 0);
+    write(script, header, first).bytes
+}
+
 /// The bytes of a log with frames that the script makes.
 fn write(script: &mut Source<'_>, mut header: Header, first: u64) -> Log {
     let id = script.number(7);

@@ -65,11 +65,16 @@ pub fn env(vfs: &Arc<Memory>, clock: &Arc<Fixed>) -> Env {
     }
 }
 
-/// Options for stores on `vfs`.
+/// Options for the store on `vfs`.
 pub fn builder(vfs: &Arc<Memory>) -> Builder {
+    builder_at(vfs, DIR)
+}
+
+/// Options for a store in another directory.
+pub fn builder_at(vfs: &Arc<Memory>, dir: &str) -> Builder {
     let clock = Arc::new(Fixed::default());
     clock.set(1_000);
-    Seen::builder(DIR)
+    Seen::builder(dir)
         .memory(1 << 20)
         .segment_size(64 << 10)
         .durability(Durability::Manual)
@@ -95,6 +100,8 @@ pub struct Sample {
     pub vfs: Arc<Memory>,
     /// What is in segments.
     pub flushed: Entries,
+    /// What is in each of them.
+    pub segments: Vec<Entries>,
     /// What is in the log, frame by frame.
     pub batches: Vec<Applied>,
     pub stamps: bool,
@@ -111,18 +118,20 @@ impl Sample {
         let vfs = Arc::new(Memory::default());
         let seen = builder(&vfs).canon(Canon::raw()).stamps(stamps);
         let seen = seen.open().unwrap();
-        let mut flushed = Entries::new();
+        let mut segments = Vec::new();
         for (run, numbers) in [(0u64, 0..60u32), (1, 60..75)] {
             let millis = 1_000_000 + run * 5_000;
             let mut batch = seen.batch();
             batch.at(at(millis)).position(run + 1);
+            let mut entries = Entries::new();
             for number in numbers {
                 let key = key(number);
                 batch.insert(&key).unwrap();
-                flushed.insert(key, stamps.then_some(millis));
+                entries.insert(key, stamps.then_some(millis));
             }
             seen.apply(batch).unwrap();
             seen.flush().unwrap();
+            segments.push(entries);
         }
         let mut batches = Vec::new();
         for frame in 0..12u32 {
@@ -153,7 +162,12 @@ impl Sample {
         let vfs = vfs.copy();
         Sample {
             vfs,
-            flushed,
+            flushed: segments
+                .iter()
+                .flatten()
+                .map(|(k, t)| (k.clone(), *t))
+                .collect(),
+            segments,
             batches,
             stamps,
         }

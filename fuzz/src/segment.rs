@@ -96,7 +96,7 @@ fn verify(vfs: &Arc<Memory>) -> Result<Vec<Error>, Error> {
 
 /// A segment in parts.
 pub struct Parts {
-    header: Header,
+    pub header: Header,
     /// Without their checksums.
     blocks: Vec<Vec<u8>>,
     /// One a block.
@@ -209,7 +209,7 @@ impl Parts {
     }
 
     /// Changes one part.
-    fn edit(&mut self, script: &mut Source<'_>) {
+    pub fn edit(&mut self, script: &mut Source<'_>) {
         let which = script.below(self.blocks.len());
         match script.below(12) {
             0..5 => edit(script, &mut self.blocks[which]),
@@ -327,7 +327,7 @@ pub fn rename(vfs: &Arc<Memory>, name: &str, old: &[u8], bytes: &[u8]) {
         .find(|(tag, value)| *tag == CONTENT && value.len() == 16);
     let content = content.map_or(vec![0; 16], |(_, value)| value.clone());
     for (_, value) in &mut manifest.fields.0 {
-        if value.starts_with(&was) {
+        if value.starts_with(&was) && value.len() >= 32 {
             value[8..16].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
             value[16..32].copy_from_slice(&content);
         }

@@ -10,7 +10,7 @@ use super::head::{self, Next, body_len};
 use super::header::LogHeader;
 use super::{ALIGN, FRAME, Salt, frame_size};
 use crate::error::{Error, Result};
-use crate::header::{self, FileKind, StoreId};
+use crate::header::{self, FileKind, MAX_NUMBER, StoreId};
 use crate::vfs::{Vfs, Window};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -233,6 +233,9 @@ impl Salvage {
     /// Whether a frame here can have this number: those that are missing before it
     /// must have had room in the gap.
     fn is_possible(&self, sequence: u64) -> bool {
+        if sequence >= MAX_NUMBER {
+            return false;
+        }
         let Some(next) = self.next_sequence else {
             return true;
         };

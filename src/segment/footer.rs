@@ -35,7 +35,7 @@ use super::fields::*;
 use super::{MAX_KEY, Place, bad_checksum, checksum};
 use crate::error::{Error, Result};
 use crate::filter::{FilterKind, Parameters};
-use crate::header::{malformed, unknown_field};
+use crate::header::{MAX_NUMBER, malformed, unknown_field};
 use crate::vfs::{File, read_exact_at};
 use crate::wire::{Reader, put_field};
 use std::path::Path;
@@ -215,6 +215,7 @@ impl Footer {
             && self.first <= self.last
             && self.last.len() <= MAX_KEY
             && self.first.is_empty() == (self.keys == 0)
+            && self.sequences.1 < MAX_NUMBER
             && self.blocks <= self.keys
             // Each takes a byte at least.
             && self.keys <= self.index.place.offset - blocks_at
@@ -227,13 +228,14 @@ impl Footer {
             footer_at,
             "a footer whose parts and counts fit each other and the file",
             format!(
-                "an index at {} (+{}), a filter at {} (+{}), {} blocks, {} keys",
+                "an index at {} (+{}), a filter at {} (+{}), {} blocks, {} keys, frames {:?}",
                 self.index.place.offset,
                 self.index.place.len,
                 self.filter.place.offset,
                 self.filter.place.len,
                 self.blocks,
                 self.keys,
+                self.sequences,
             ),
         ))
     }

@@ -1,7 +1,7 @@
 //! The store's directory: what is at a path, and which names in it are the store's.
 
 use crate::error::{Error, Result};
-use crate::header::{self, FileKind, StoreId};
+use crate::header::{self, FileKind, MAX_NUMBER, StoreId};
 use crate::manifest::{self, Manifest};
 use crate::vfs::{Kind, Vfs};
 use std::io::ErrorKind;
@@ -87,7 +87,7 @@ pub(super) fn survey(vfs: &dyn Vfs, dir: &Path) -> Result<Found> {
 /// The number and kind of a log or segment, going by its name.
 pub(super) fn numbered(name: &str) -> Option<(u64, FileKind)> {
     let (number, extension) = name.split_once('.')?;
-    let number = number.parse().ok()?;
+    let number = number.parse().ok().filter(|&number| number < MAX_NUMBER)?;
     match extension {
         "log" if crate::log::file_name(number) == name => Some((number, FileKind::Log)),
         "seg" if crate::segment::file_name(number) == name => Some((number, FileKind::Segment)),

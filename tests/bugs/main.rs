@@ -10,5 +10,6 @@ mod a_manifest_names_a_file_twice;
 mod a_manifest_names_more_bytes_than_there_can_be;
 mod a_number_cannot_be_counted_on_from;
 mod a_reader_takes_logs_that_do_not_follow;
+mod a_repair_makes_a_store_that_cannot_be_opened;
 mod a_time_has_more_than_48_bits;
 mod support;
