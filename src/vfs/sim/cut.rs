@@ -167,6 +167,7 @@ impl PowerCut {
         for (id, node) in self.nodes.iter().enumerate() {
             let reachable = self.reachable.contains(&id);
             nodes.push(match node {
+                Node::File(content) if reachable && content.is_durable() => node.clone(),
                 Node::File(content) if reachable => {
                     let choices: BTreeMap<usize, usize> = self
                         .places(id)
@@ -174,7 +175,7 @@ impl PowerCut {
                         .map(|(place, states)| (key(place), choose(id, place, &states)))
                         .collect();
                     let length = choices.get(&key(Place::Length)).copied().unwrap_or(0);
-                    Node::File(Content::durable(content.surviving(length, |number, _| {
+                    Node::file(Content::durable(content.surviving(length, |number, _| {
                         choices.get(&number).copied().unwrap_or(0)
                     })))
                 }
@@ -191,7 +192,7 @@ impl PowerCut {
                         pending: Vec::new(),
                     })
                 }
-                _ => Node::File(Content::default()),
+                _ => Node::file(Content::default()),
             });
         }
         Disk::with(nodes)
@@ -224,7 +225,7 @@ impl PowerCut {
                     put_sector(&mut bytes, number, &stale(random));
                 }
             }
-            *content = Content::durable(bytes);
+            *content = Arc::new(Content::durable(bytes));
         }
     }
 }

@@ -2,111 +2,12 @@
 
 use super::Random;
 use super::file::{Content, Tick};
+use super::operation::{Fault, Kind, Operation};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io::{Error, ErrorKind, Result};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
-
-/// What an operation does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Kind {
-    /// [`Vfs::kind`](crate::vfs::Vfs::kind)
-    Look,
-    /// [`Vfs::list`](crate::vfs::Vfs::list)
-    List,
-    /// [`Vfs::create_dir`](crate::vfs::Vfs::create_dir)
-    CreateDir,
-    /// [`Vfs::create`](crate::vfs::Vfs::create)
-    Create,
-    /// [`Vfs::open`](crate::vfs::Vfs::open) and `open_write`
-    Open,
-    /// [`File::len`](crate::vfs::File::len)
-    Len,
-    /// [`File::read_at`](crate::vfs::File::read_at)
-    Read,
-    /// [`File::write_at`](crate::vfs::File::write_at)
-    Write,
-    /// [`File::set_len`](crate::vfs::File::set_len)
-    SetLen,
-    /// [`File::sync`](crate::vfs::File::sync)
-    Sync,
-    /// [`File::map`](crate::vfs::File::map)
-    Map,
-    /// [`Map::populate`](crate::vfs::Map::populate)
-    Populate,
-    /// [`File::map_write`](crate::vfs::File::map_write)
-    MapWrite,
-    /// [`WriteMap::store`](crate::vfs::WriteMap::store): it cannot fail, only be cut.
-    Store,
-    /// [`Vfs::rename`](crate::vfs::Vfs::rename)
-    Rename,
-    /// [`Vfs::remove`](crate::vfs::Vfs::remove)
-    Remove,
-    /// [`Vfs::sync_dir`](crate::vfs::Vfs::sync_dir)
-    SyncDir,
-    /// [`Vfs::lock`](crate::vfs::Vfs::lock)
-    Lock,
-}
-
-impl Kind {
-    /// Whether it changes what is, or could be, on the disk.
-    #[must_use]
-    pub fn changes(self) -> bool {
-        use Kind::{Create, CreateDir, Lock, Remove, Rename, SetLen, Store, Sync, SyncDir, Write};
-        matches!(
-            self,
-            CreateDir | Create | Write | SetLen | Sync | Store | Rename | Remove | SyncDir | Lock
-        )
-    }
-}
-
-/// One operation on a disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Operation {
-    /// Operations before it.
-    pub number: u64,
-    /// What it does.
-    pub kind: Kind,
-    /// The file or directory; the new name of a rename.
-    pub path: PathBuf,
-    /// Bytes of a read or write.
-    pub bytes: usize,
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Operation {
-            number,
-            kind,
-            path,
-            bytes,
-        } = self;
-        write!(f, "operation {number}, {kind:?} {}", path.display())?;
-        if *bytes > 0 {
-            write!(f, " ({bytes} bytes)")?;
-        }
-        Ok(())
-    }
-}
-
-/// What happens to an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fault {
-    /// The power goes while it is under way, and everything fails from then on.
-    PowerCut,
-    /// It fails with this error number of the system and has no effect, but that a
-    /// sync loses what it should have saved.
-    Error(i32),
-    /// It takes place, a write by half, and this error number is answered.
-    ErrorAfter(i32),
-    /// A read or write moves half of its bytes.
-    Short,
-}
 
 pub(super) type Rule = Arc<dyn Fn(&Operation) -> Option<Fault> + Send + Sync>;
 
@@ -116,8 +17,15 @@ pub(super) type Id = usize;
 /// A file or directory.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
-    File(Content),
+    /// Shared between copies of a disk until one of them changes it.
+    File(Arc<Content>),
     Directory(Names),
+}
+
+impl Node {
+    pub(super) fn file(content: Content) -> Node {
+        Node::File(Arc::new(content))
+    }
 }
 
 /// The names in a directory.
@@ -326,7 +234,7 @@ impl Disk {
 
     pub(super) fn file_mut(&mut self, id: Id) -> Result<&mut Content> {
         match self.nodes.get_mut(id) {
-            Some(Node::File(content)) => Ok(content),
+            Some(Node::File(content)) => Ok(Arc::make_mut(content)),
             Some(Node::Directory(_)) => Err(ErrorKind::IsADirectory.into()),
             None => Err(ErrorKind::NotFound.into()),
         }
@@ -406,15 +314,24 @@ impl Disk {
     pub(super) fn evict(&mut self) {
         for node in &mut self.nodes {
             if let Node::File(content) = node {
-                content.evict();
+                Arc::make_mut(content).evict();
             }
+        }
+    }
+
+    /// The same state, durable or not, and no process.
+    pub(super) fn fork(&self) -> Disk {
+        Disk {
+            random: self.random.clone(),
+            ticks: self.ticks,
+            ..Disk::with(self.nodes.clone())
         }
     }
 
     /// As processes see it now, all of it durable.
     pub(super) fn copy(&self) -> Disk {
         let nodes = self.nodes.iter().map(|node| match node {
-            Node::File(content) => Node::File(Content::durable(content.cache().to_vec())),
+            Node::File(content) => Node::file(Content::durable(content.cache().to_vec())),
             Node::Directory(names) => Node::Directory(Names {
                 current: names.current.clone(),
                 durable: names.current.clone(),
@@ -429,7 +346,7 @@ impl Disk {
         match self.find(path) {
             Ok(id) => *self.file_mut(id)? = content,
             Err(_) => {
-                self.create(path, Node::File(content))?;
+                self.create(path, Node::file(content))?;
                 self.sync_dir(path.parent().unwrap_or(Path::new("/")))?;
             }
         }

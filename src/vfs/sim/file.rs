@@ -22,6 +22,8 @@ pub(super) struct Content {
     sectors: BTreeMap<usize, Vec<(Tick, Sector)>>,
     /// The lengths since the last sync, oldest first.
     lengths: Vec<(Tick, usize)>,
+    /// How many syncs have failed.
+    failures: u64,
 }
 
 impl Content {
@@ -46,6 +48,15 @@ impl Content {
 
     pub(super) fn sectors(&self) -> &BTreeMap<usize, Vec<(Tick, Sector)>> {
         &self.sectors
+    }
+
+    /// Whether what is read is what is on the disk.
+    pub(super) fn is_durable(&self) -> bool {
+        self.sectors.is_empty() && self.lengths.is_empty() && self.cache == self.durable
+    }
+
+    pub(super) fn failures(&self) -> u64 {
+        self.failures
     }
 
     pub(super) fn lengths(&self) -> &[(Tick, usize)] {
@@ -109,6 +120,11 @@ impl Content {
         if let Some(room) = self.cache.get_mut(from..end) {
             room.copy_from_slice(bytes);
         }
+        // A sync that failed left the file short: bytes behind its end take it with
+        // them when they get to the disk.
+        if self.lengths.is_empty() && end > self.durable.len() {
+            self.lengths.push((tick, self.cache.len()));
+        }
         self.dirty(from, end, tick);
     }
 
@@ -150,6 +166,7 @@ impl Content {
 
     /// A sync that failed: what it wrote is anybody's guess, and the rest is lost.
     pub(super) fn lose(&mut self, random: &mut Random) {
+        self.failures += 1;
         let length = random.below(self.lengths.len() + 1);
         self.settle(length, |_, states| random.below(states.len() + 1));
     }

@@ -1,12 +1,16 @@
 //! The simulated file system as the store uses it.
 
 use super::Sim;
-use super::disk::{Disk, Fault, Id, Kind, Node};
+use super::disk::{Disk, Id, Node};
 use super::file::Content;
+use super::operation::{Fault, Kind};
 use crate::vfs::{self, File, Lock, Map, Vfs, WriteMap};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const EIO: i32 = 5;
 
 impl Sim {
     /// Does one operation, or what its fault makes of it.
@@ -44,10 +48,12 @@ impl Sim {
     }
 
     fn handle(&self, path: &Path, id: Id) -> Arc<dyn File> {
+        let failures = self.lock().file(id).map_or(0, Content::failures);
         Arc::new(SimFile {
             sim: self.clone(),
             path: path.to_path_buf(),
             id,
+            failures: AtomicU64::new(failures),
         })
     }
 }
@@ -72,7 +78,7 @@ impl Vfs for Sim {
 
     fn create(&self, path: &Path) -> Result<Arc<dyn File>> {
         let id = self.run(Kind::Create, path, |disk| {
-            disk.create(path, Node::File(Content::default()))
+            disk.create(path, Node::file(Content::default()))
         })?;
         Ok(self.handle(path, id))
     }
@@ -98,8 +104,11 @@ impl Vfs for Sim {
         match disk.begin(self.process, Kind::SyncDir, dir, 0)? {
             None | Some(Fault::Short) => disk.sync_dir(dir),
             Some(Fault::Error(code)) => {
-                disk.lose_names(dir)?;
-                Err(Error::from_raw_os_error(code))
+                let error = Error::from_raw_os_error(code);
+                if !is_of_opening(&error) {
+                    disk.lose_names(dir)?;
+                }
+                Err(error)
             }
             Some(Fault::ErrorAfter(code)) => {
                 disk.sync_dir(dir)?;
@@ -110,15 +119,13 @@ impl Vfs for Sim {
     }
 
     fn lock(&self, path: &Path) -> Result<Option<Box<dyn Lock>>> {
-        let process = self.process;
-        let taken = self.run(Kind::Lock, path, |disk| {
-            let id = match disk.find(path) {
-                Ok(id) => disk.file(id).map(|_| id)?,
-                Err(_) => disk.create(path, Node::File(Content::default()))?,
-            };
-            Ok(disk.take_lock(id, process).then_some(id))
+        // A lock that is not given to anybody is not held: so it is taken last.
+        let id = self.run(Kind::Lock, path, |disk| match disk.find(path) {
+            Ok(id) => disk.file(id).map(|_| id),
+            Err(_) => disk.create(path, Node::file(Content::default())),
         })?;
-        Ok(taken.map(|id| {
+        let taken = self.lock().take_lock(id, self.process);
+        Ok(taken.then(|| {
             Box::new(SimLock {
                 sim: self.clone(),
                 path: path.to_path_buf(),
@@ -126,6 +133,15 @@ impl Vfs for Sim {
             }) as Box<dyn Lock>
         }))
     }
+}
+
+/// Whether an error is one of opening a file, before anything is done to it.
+fn is_of_opening(error: &Error) -> bool {
+    use rustix::io::Errno;
+    let code = Errno::from_io_error(error);
+    [Errno::MFILE, Errno::NFILE, Errno::ACCESS]
+        .map(Some)
+        .contains(&code)
 }
 
 #[derive(Debug)]
@@ -155,6 +171,8 @@ struct SimFile {
     sim: Sim,
     path: PathBuf,
     id: Id,
+    /// Failed syncs of the file that this handle knows of, or that were before it.
+    failures: AtomicU64,
 }
 
 impl SimFile {
@@ -213,11 +231,18 @@ impl File for SimFile {
         let mut disk = self.sim.lock();
         match disk.begin(self.sim.process, Kind::Sync, &self.path, 0)? {
             None | Some(Fault::Short) => {
-                disk.file_mut(self.id)?.sync();
+                let content = disk.file_mut(self.id)?;
+                content.sync();
+                let failures = content.failures();
+                // As Linux does: whoever had the file open is told once.
+                if self.failures.swap(failures, Relaxed) < failures {
+                    return Err(Error::from_raw_os_error(EIO));
+                }
                 Ok(())
             }
             Some(Fault::Error(code)) => {
                 disk.lose(self.id)?;
+                self.failures.store(disk.file(self.id)?.failures(), Relaxed);
                 Err(Error::from_raw_os_error(code))
             }
             Some(Fault::ErrorAfter(code)) => {

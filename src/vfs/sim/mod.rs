@@ -12,7 +12,8 @@
 //! - a name that was created, renamed or removed is as before until its directory is
 //!   synced. Each change survives or not, in any combination; a rename is one change;
 //! - after a sync that failed, the bytes that it should have saved count as clean: they
-//!   are read as long as the system runs, and no later sync saves them.
+//!   are read as long as the system runs, and no later sync saves them. Every handle
+//!   that was open then is told once, at its next sync; later ones are not.
 //!
 //! A store to a map where no block is allocated panics, where the real thing would send
 //! a signal. Processes can die without the power being cut: what they wrote is there,
@@ -47,11 +48,12 @@ mod cut;
 mod disk;
 mod file;
 mod handles;
+mod operation;
 #[cfg(test)]
 mod tests;
 
 pub use cut::PowerCut;
-pub use disk::{Fault, Kind as OperationKind, Operation};
+pub use operation::{Fault, Kind as OperationKind, Operation};
 
 use disk::Disk;
 use std::fmt;
@@ -154,6 +156,13 @@ impl Sim {
     /// Clean pages leave the cache: what a failed sync lost is read no more.
     pub fn evict(&self) {
         self.lock().evict();
+    }
+
+    /// A disk in the same state, what is not synced included, as it is after all
+    /// processes were killed.
+    #[must_use]
+    pub fn fork(&self) -> Arc<Sim> {
+        Sim::on(self.lock().fork())
     }
 
     /// A disk with the same files, all of them durable.

@@ -128,6 +128,65 @@ fn a_failed_sync_loses_what_it_should_have_saved() {
 }
 
 #[test]
+fn what_a_failed_sync_lost_can_be_written_again() {
+    let (sim, file) = begun();
+    let other = sim.open(Path::new(FILE)).unwrap();
+    file.write_at(&[2; 2 * SECTOR], SECTOR as u64).unwrap();
+    sim.rule(|operation| (operation.kind == OperationKind::Sync).then_some(Fault::Error(28)));
+    assert!(file.sync().is_err());
+    sim.heal();
+    // All that had it open are told, once; who opens it now is not.
+    assert_eq!(other.sync().unwrap_err().raw_os_error(), Some(5));
+    for told in [&file, &other, &sim.open(Path::new(FILE)).unwrap()] {
+        told.sync().unwrap();
+    }
+    let whole = filled(&[(1, SECTOR), (2, 2 * SECTOR)]);
+    assert_eq!(sim.read(FILE).ok(), whole);
+    // Its length too, also where that was lost.
+    file.write_at(&[2; 2 * SECTOR], SECTOR as u64).unwrap();
+    file.sync().unwrap();
+    assert_eq!(left(&sim.power_cut()), [whole].into());
+}
+
+#[test]
+fn a_directory_that_could_not_be_opened_loses_no_name() {
+    let (sim, _file) = begun();
+    sim.create(Path::new("/dir/new")).unwrap();
+    sim.rule(|operation| (operation.kind == OperationKind::SyncDir).then_some(Fault::Error(24)));
+    assert!(sim.sync_dir(Path::new("/dir")).is_err());
+    sim.heal();
+    assert_eq!(sim.power_cut().outcomes(), 2);
+    sim.sync_dir(Path::new("/dir")).unwrap();
+    assert_eq!(sim.power_cut().outcomes(), 1);
+}
+
+#[test]
+fn a_fork_goes_its_own_way() {
+    let (sim, file) = begun();
+    let held = Vfs::lock(&*sim, Path::new("/dir/LOCK")).unwrap().unwrap();
+    file.write_at(&[2; SECTOR], 0).unwrap();
+    let fork = sim.fork();
+    assert_eq!(fork.fingerprint(), sim.fingerprint());
+    assert_eq!(fork.power_cut().outcomes(), sim.power_cut().outcomes());
+    file.sync().unwrap();
+    file.write_at(&[3; SECTOR], 0).unwrap();
+    assert_eq!(fork.read(FILE).unwrap(), [2; SECTOR]);
+    assert!(left(&fork.power_cut()).contains(&filled(&[(1, SECTOR)])));
+    assert!(Vfs::lock(&*fork, Path::new("/dir/LOCK")).unwrap().is_some());
+    drop(held);
+}
+
+#[test]
+fn a_lock_that_was_not_given_is_not_held() {
+    let (sim, _file) = begun();
+    let lock = || Vfs::lock(&*sim, Path::new("/dir/LOCK"));
+    sim.rule(|operation| (operation.kind == OperationKind::Lock).then_some(Fault::ErrorAfter(5)));
+    assert!(lock().is_err());
+    sim.heal();
+    assert!(lock().unwrap().is_some());
+}
+
+#[test]
 fn a_store_is_caught_half_done() {
     let (sim, file) = begun();
     let mut map = file.map_write(0, SECTOR).unwrap().unwrap();
