@@ -4,6 +4,7 @@
 //! was found) and what a person can do about it. An error is never an answer:
 //! it means neither "new" nor "not seen".
 
+use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -282,7 +283,19 @@ fn at_index(index: Option<usize>) -> String {
     index.map_or_else(String::new, |i| format!(" at index {i} of the batch"))
 }
 
+/// Whether a file could not be opened for want of descriptors: nothing was done to it.
+pub(crate) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    let code = Errno::from_io_error(error);
+    [Some(Errno::MFILE), Some(Errno::NFILE)].contains(&code)
+}
+
 fn io_remedy(source: &io::Error) -> &'static str {
+    if is_out_of_descriptors(source) {
+        return "; raise the limit of open files (`ulimit -n`), or close some";
+    }
+    if Errno::from_io_error(source) == Some(Errno::IO) {
+        return "; the disk, or the way to it, fails: the system's log says more";
+    }
     match source.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; make room on that disk, and try again: nothing that was recorded is lost"

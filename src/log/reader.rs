@@ -28,6 +28,7 @@ pub(crate) struct LogReader {
     pub(super) offset: u64,
     first_sequence: u64,
     pub(super) next_sequence: u64,
+    synced: u64,
 }
 
 /// What is behind the last good frame.
@@ -83,6 +84,7 @@ impl LogReader {
             offset,
             first_sequence: header.first_sequence,
             next_sequence: header.first_sequence,
+            synced: offset,
         })
     }
 
@@ -115,6 +117,11 @@ impl LogReader {
     /// The number that the next frame must have.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.next_sequence
+    }
+
+    /// Everything below was synced, as the frames that were read say.
+    pub(crate) fn synced(&self) -> u64 {
+        self.synced
     }
 
     /// The length of the file.
@@ -225,7 +232,11 @@ impl LogReader {
                         want = (size as u64).max(CHUNK);
                         break;
                     }
-                    Next::Frame { size, sequence, .. } => {
+                    Next::Frame {
+                        size,
+                        sequence,
+                        synced,
+                    } => {
                         let frame = rest.get(..size).unwrap_or_default();
                         if let Some(reason) = self.judge(frame, sequence) {
                             return Ok(Some(reason));
@@ -236,6 +247,7 @@ impl LogReader {
                         at += size;
                         self.offset += size as u64;
                         self.next_sequence += 1;
+                        self.synced = self.synced.max(synced);
                     }
                 }
             }

@@ -218,7 +218,6 @@ impl Core {
             log: number,
             sequences: (commit.first_sequence, commit.next_sequence - 1),
             position: commit.position,
-            recovered: false,
         });
         commit.appender = appender;
         if let Some(log) = commit.log.take() {

@@ -6,7 +6,7 @@ use super::syncer::Syncer;
 use super::view::View;
 use crate::canon::Canon;
 use crate::compact::Merge;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_out_of_descriptors};
 use crate::header::StoreId;
 use crate::manifest::{Manifest, SaveError};
 use crate::options::Options;
@@ -246,14 +246,6 @@ impl Live {
             }
         }
     }
-}
-
-/// Whether a file could not be opened for want of descriptors: nothing was synced
-/// then, so that no sync failed.
-fn is_out_of_descriptors(error: &std::io::Error) -> bool {
-    use rustix::io::Errno;
-    let code = Errno::from_io_error(error);
-    [Some(Errno::MFILE), Some(Errno::NFILE)].contains(&code)
 }
 
 /// Locks, also after a thread panicked: what the locks of this crate guard is

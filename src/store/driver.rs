@@ -166,11 +166,10 @@ impl Core {
         point.map_or(Ok(()), |point| writer.syncer.sync_to(&point))
     }
 
-    /// Makes everything recorded durable, also what was read from logs at opening.
+    /// Makes everything recorded durable.
     pub(super) fn sync_all(&self) -> Result<()> {
         let writer = self.writer()?;
         self.check_writable(writer)?;
-        while self.view.load().frozen.iter().any(|one| one.recovered) && self.flush_step(writer)? {}
         self.sync_appended(writer)
     }
 

@@ -71,9 +71,6 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
         }
     };
     let canon = check_fixed(dir, &manifest, &options)?;
-    // The manifest that was read may not be durable yet: whoever renamed it may have
-    // died before the names were synced. What it replaced must stay until they are.
-    vfs.sync_dir(dir).map_err(|e| Error::io("sync", dir, e))?;
     let leftovers = unnamed(&*vfs, dir, &manifest)?;
     check_unnamed(&*vfs, dir, &manifest, &leftovers)?;
 
@@ -111,7 +108,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
                 position: recovered.position,
                 hidden: 0,
             }),
-            syncer: Syncer::new(next_sequence - 1, recovered.position, manifest.position),
+            syncer: Syncer::new(next_sequence - 1, recovered.position),
             closed: AtomicBool::new(false),
             live: Mutex::new(Live {
                 manifest,
@@ -231,6 +228,16 @@ fn remove(
     manifest: &Manifest,
     mut names: Vec<String>,
 ) -> Result<BTreeSet<u64>> {
+    // The manifest that was read may not be durable: whoever renamed it may have died
+    // before the names were synced, or failed to sync them, and then no later sync does.
+    // What it replaced must stay until it surely is. Files whose numbers it has not given
+    // out yet were never named by any.
+    let given_out = |name: &String| numbered(name).is_some_and(|(n, _)| n < manifest.next_number);
+    if names.iter().any(given_out) {
+        manifest
+            .save(vfs, dir)
+            .map_err(manifest::SaveError::into_error)?;
+    }
     for name in [manifest::TEMPORARY, UNFINISHED] {
         let path = dir.join(name);
         let looked = vfs.kind(&path);

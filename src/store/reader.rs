@@ -139,7 +139,6 @@ impl Core {
                     replayed.reader().next_sequence().saturating_sub(1),
                 ),
                 position: replayed.position(),
-                recovered: false,
             }));
         }
         frozen.reverse();

@@ -6,11 +6,14 @@ use super::place::missing;
 use super::replay::Replayed;
 use super::view::Frozen;
 use crate::error::{Error, Result};
-use crate::log::Tail;
-use crate::manifest::Manifest;
-use crate::vfs::Vfs;
+use crate::log::{LogReader, Tail};
+use crate::manifest::{LogRef, Manifest};
+use crate::vfs::{Vfs, read_exact_at, write_all_at};
 use std::path::Path;
 use std::sync::Arc;
+
+/// Bytes that are written once more at a time.
+const PIECE: usize = 1 << 20;
 
 /// What was found.
 #[derive(Debug)]
@@ -37,16 +40,13 @@ pub(super) fn recover(vfs: &dyn Vfs, dir: &Path, manifest: &mut Manifest) -> Res
     let count = named.logs.len();
     for (place, log) in manifest.logs.iter_mut().enumerate() {
         check_log(dir, log, found.next_sequence, place + 1 == count)?;
+        if log.length.is_none() {
+            make_durable(vfs, dir, &named, log)?;
+        }
         let mut replayed = Replayed::open(vfs, dir, &named, log).map_err(missing)?;
         let tail = replayed.read(log.length, true)?;
         replayed.publish();
         let reader = replayed.reader();
-        // What is answered from now on must not depend on pages that a power loss
-        // would take.
-        reader
-            .file()
-            .sync()
-            .map_err(|e| Error::io("sync", reader.path(), e))?;
         let is_clean = tail == Tail::Clean;
         found.recovery.add(&replayed, tail);
         log.length = Some(reader.offset());
@@ -65,11 +65,38 @@ pub(super) fn recover(vfs: &dyn Vfs, dir: &Path, manifest: &mut Manifest) -> Res
                 log: log.number,
                 sequences: (first, found.next_sequence.saturating_sub(1)),
                 position: replayed.position(),
-                recovered: true,
             }),
         );
     }
     Ok(found)
+}
+
+/// Makes a log durable before it is read: what is answered from then on, and the length
+/// that the manifest records, must not depend on pages that a power loss would take.
+///
+/// A sync alone is not enough. If one failed in the process before, its pages may count
+/// as clean without being on the disk; so what is not known to be synced is written
+/// once more.
+fn make_durable(vfs: &dyn Vfs, dir: &Path, named: &Manifest, log: &LogRef) -> Result<()> {
+    let path = dir.join(crate::log::file_name(log.number));
+    let mut reader = LogReader::open(vfs, &path, named.store, log.number).map_err(missing)?;
+    reader.read(None, true, &mut |_| Ok(()))?;
+    let (mut at, end) = (reader.synced(), reader.offset());
+    if at >= end {
+        return Ok(());
+    }
+    let file = vfs
+        .open_write(&path)
+        .map_err(|e| Error::io("open", &path, e))?;
+    let mut piece = vec![0; PIECE];
+    while at < end {
+        let count = usize::try_from(end - at).map_or(PIECE, |rest| rest.min(PIECE));
+        let bytes = piece.get_mut(..count).unwrap_or_default();
+        read_exact_at(&*file, bytes, at).map_err(|e| Error::io("read", &path, e))?;
+        write_all_at(&*file, bytes, at).map_err(|e| Error::io("write to", &path, e))?;
+        at += count as u64;
+    }
+    file.sync().map_err(|e| Error::io("sync", &path, e))
 }
 
 impl Recovery {

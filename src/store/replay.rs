@@ -17,6 +17,8 @@ pub(super) struct Replayed {
     reader: LogReader,
     table: Table,
     position: Option<u64>,
+    /// Why the log could not be synced.
+    unsynced: Option<Error>,
 }
 
 /// A memtable that is replaced by a larger one when it is full. Memory that is
@@ -59,6 +61,7 @@ impl Replayed {
             },
             reader,
             position: None,
+            unsynced: None,
         })
     }
 
@@ -69,6 +72,7 @@ impl Replayed {
             reader,
             table,
             position,
+            ..
         } = self;
         let path = reader.path().to_path_buf();
         reader.read(recorded, thorough, &mut |operation| match operation {
@@ -86,16 +90,19 @@ impl Replayed {
     }
 
     /// Makes what was read durable, where the log's writer tells nobody of an entry
-    /// before it is: so a reader must not either.
-    pub(super) fn sync_if_immediate(&self) -> Result<()> {
+    /// before it is: so a reader must not either. A sync that failed is not tried again,
+    /// as the next may say that all is well.
+    pub(super) fn sync_if_immediate(&mut self) -> Result<()> {
         if !self.reader.is_immediate() {
             return Ok(());
         }
-        let path = self.reader.path();
-        self.reader
-            .file()
-            .sync()
-            .map_err(|e| Error::io("sync", path, e))
+        if self.unsynced.is_none() {
+            let synced = self.reader.file().sync();
+            self.unsynced = synced
+                .err()
+                .map(|e| Error::io("sync", self.reader.path(), e));
+        }
+        self.unsynced.clone().map_or(Ok(()), Err)
     }
 
     pub(super) fn reader(&self) -> &LogReader {

@@ -55,14 +55,18 @@ struct State {
 }
 
 impl Syncer {
-    pub(super) fn new(synced: u64, applied: Option<u64>, durable: Option<u64>) -> Syncer {
+    /// Everything up to a frame, and its position, is durable.
+    pub(super) fn new(synced: u64, position: Option<u64>) -> Syncer {
         Syncer {
             synced: AtomicU64::new(synced),
             poison: OnceLock::new(),
             state: Mutex::new(State {
                 syncing: false,
                 wanted: None,
-                positions: Positions { applied, durable },
+                positions: Positions {
+                    applied: position,
+                    durable: position,
+                },
             }),
             done: Condvar::new(),
         }

@@ -30,9 +30,6 @@ pub(super) struct Frozen {
     pub(super) sequences: (u64, u64),
     /// The last position in it.
     pub(super) position: Option<u64>,
-    /// It was read from its log at opening. Whether that log's bytes are durable is
-    /// not certain if a sync of it had failed before: only its flush makes it so.
-    pub(super) recovered: bool,
 }
 
 /// Segments with disjoint key ranges that one flush or merge wrote.

@@ -20,6 +20,7 @@ const DAMAGE: &str = "damage_is_never_taken_for_absence";
 const ONCE: &str = "a_url_is_new_exactly_once";
 const IMMEDIATE: &str = "immediate_answers_only_what_is_durable";
 const MODEL: &str = "a_store_answers_as_a_map_does";
+const SYNCS: &str = "what_a_failed_sync_lost_is_not_relied_on";
 const LIB: &str = "--lib";
 
 const fn mutation(
@@ -101,11 +102,11 @@ pub const ALL: &[Mutation] = &[
         &[CUTS],
     ),
     mutation(
-        "leftovers are removed before the directory is synced",
+        "leftovers are removed before the manifest is surely in force",
         "src/store/open.rs",
-        "    vfs.sync_dir(dir).map_err(|e| Error::io(\"sync\", dir, e))?;",
-        "",
-        &["names_are_durable_before_anything_rests_on_them", CUTS],
+        "    if names.iter().any(given_out) {",
+        "    if names.is_empty() && names.iter().any(given_out) {",
+        &[SYNCS],
     ),
     mutation(
         "a failed fsync of a log is ignored",
@@ -151,7 +152,7 @@ pub const ALL: &[Mutation] = &[
     ),
     mutation(
         "a frame's checksum is not compared",
-        "src/log/reader.rs",
+        "src/log/mod.rs",
         "        (stored != computed).then_some((stored, computed))",
         "        (stored != computed).then_some((stored, computed)).filter(|_| false)",
         &[CUTS, LIB],
@@ -268,11 +269,18 @@ pub const ALL: &[Mutation] = &[
         &[FAULTS],
     ),
     mutation(
-        "what was read from a log counts as durable",
+        "what a failed sync may have lost of a log is not written again",
         "src/store/recover.rs",
-        "                recovered: true,",
-        "                recovered: false,",
-        &[FAULTS],
+        "        write_all_at(&*file, bytes, at).map_err(|e| Error::io(\"write to\", &path, e))?;",
+        "        let _ = (write_all_at, &file);",
+        &[SYNCS],
+    ),
+    mutation(
+        "a reader tries a failed sync again",
+        "src/store/replay.rs",
+        "        if self.unsynced.is_none() {",
+        "        if self.unsynced.take().is_none() {",
+        &[SYNCS],
     ),
     mutation(
         "the position is lost with its log",
