@@ -12,6 +12,7 @@
 pub mod child;
 pub mod damaged;
 pub mod faults;
+pub mod trial;
 pub mod workload;
 
 use seendb::env::{Clock, Entropy};

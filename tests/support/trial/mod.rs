@@ -1,0 +1,8 @@
+//! Stores on disks that fail: what goes wrong, what is asked, what must be answered.
+
+pub mod aftermath;
+mod answers;
+mod judge;
+mod model;
+pub mod plan;
+pub mod world;
