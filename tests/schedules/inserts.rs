@@ -36,7 +36,7 @@ fn a_url_is_new_once_while_memtables_are_frozen_and_flushed() {
 #[test]
 fn a_url_is_new_once_while_writers_wait_for_room() {
     for writes in [any_room_by_maps, any_room_by_calls, any_room_by_hand] {
-        any_schedule(100, writes);
+        any_schedule(400, writes);
     }
 }
 
