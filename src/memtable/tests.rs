@@ -103,6 +103,18 @@ fn readers_see_a_prefix_of_what_was_appended() {
                 }
             }
         });
+        // Another walks over the entries themselves, without the table of places.
+        let walker = scope.spawn(|| {
+            let mut place = 0;
+            let mut seen = 0u32;
+            while !done.load(Ordering::Relaxed) {
+                while let Some(entry) = memtable.entry(place) {
+                    assert_eq!(entry.key, key(seen));
+                    place += entry.size as u64;
+                    seen += 1;
+                }
+            }
+        });
         for i in 0..count {
             // Every third is taken back and given again.
             let mark = appender.mark();
@@ -115,6 +127,7 @@ fn readers_see_a_prefix_of_what_was_appended() {
         }
         done.store(true, Ordering::Relaxed);
         reader.join().unwrap();
+        walker.join().unwrap();
     });
 }
 
