@@ -62,7 +62,14 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
         });
     }
     let manifest = match Manifest::load(&*vfs, dir)? {
-        Some(manifest) => manifest,
+        Some(manifest) => {
+            if manifest.next_number == 1 {
+                // No file was made since the creation. If that could not sync the names, no
+                // later sync does, and a log must not be durable before its manifest is.
+                save(&*vfs, dir, &manifest)?;
+            }
+            manifest
+        }
         None => {
             // Also if the directory was there: whoever made it may have died before
             // its name was durable.
@@ -182,10 +189,14 @@ fn create(dir: &Path, options: &Options) -> Result<Manifest> {
         runs: Vec::new(),
         logs: Vec::new(),
     };
-    manifest
-        .save(&*env.vfs, dir)
-        .map_err(manifest::SaveError::into_error)?;
+    save(&*env.vfs, dir, &manifest)?;
     Ok(manifest)
+}
+
+/// Puts a manifest in force that nobody else can change.
+fn save(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest) -> Result<()> {
+    let saved = manifest.save(vfs, dir);
+    saved.map_err(manifest::SaveError::into_error)
 }
 
 /// Compares what is fixed at creation with what was asked for; the store's policy.
@@ -234,9 +245,7 @@ fn remove(
     // out yet were never named by any.
     let given_out = |name: &String| numbered(name).is_some_and(|(n, _)| n < manifest.next_number);
     if names.iter().any(given_out) {
-        manifest
-            .save(vfs, dir)
-            .map_err(manifest::SaveError::into_error)?;
+        save(vfs, dir, manifest)?;
     }
     for name in [manifest::TEMPORARY, UNFINISHED] {
         let path = dir.join(name);
