@@ -213,7 +213,7 @@ pub(crate) fn looks_like(
     kind: FileKind,
     of: Option<StoreId>,
 ) -> Result<bool> {
-    let mut bytes = [0; 32];
+    let mut bytes = [0; 40];
     let length = file
         .len()
         .map_err(|e| Error::io("find the length of", path, e))?;
@@ -226,7 +226,10 @@ pub(crate) fn looks_like(
     let mut expected = Vec::from(kind.magic());
     expected.truncate(there);
     let same_store = match (of, bytes.get(16..)) {
-        (Some(store), Some(id)) => store.id.starts_with(id),
+        (Some(store), Some(id)) => {
+            let incarnation = store.incarnation.to_le_bytes();
+            [&store.id[..], &incarnation].concat().starts_with(id)
+        }
         _ => true,
     };
     Ok(bytes.starts_with(&expected) && same_store)

@@ -3,8 +3,9 @@
 //! Built with `--cfg shuttle` they are those of a scheduler, which decides at each
 //! of their operations which thread goes on. So a test can try many schedules, and
 //! repeat the one that failed; docs/testing.md says how. What threads share and
-//! wait for comes from here, and from nowhere else. Two exceptions: the memtable's
-//! slots lie in zeroed memory, and the counters of `stats` belong to a thread each.
+//! wait for in the store comes from here. Three exceptions: the memtable's slots lie in
+//! zeroed memory, the counters of `stats` belong to a thread each, and the first
+//! failure, which is set once, is in a cell of the standard library.
 
 #[cfg(not(shuttle))]
 mod chosen {

@@ -36,3 +36,24 @@ fn each_of_35_rows() {
     }
     assert_eq!(count, 35);
 }
+
+#[test]
+fn each_file_that_the_docs_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut count = 0;
+    for document in ["docs/durability.md", "docs/testing.md", "fuzz/README.md"] {
+        let text = fs::read_to_string(root.join(document)).unwrap();
+        for unfinished in ["FIGURES", "MUTATIONS", "\nRUNS"] {
+            assert!(!text.contains(unfinished), "{document}: {unfinished}");
+        }
+        for name in text.split('`').skip(1).step_by(2) {
+            let is_test = name.matches('_').count() >= 3 && !name.contains([' ', '/', ':']);
+            if is_test && !name.contains(char::is_uppercase) {
+                let path = root.join(format!("tests/{name}.rs"));
+                assert!(path.exists(), "{document}: {name}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 40, "{count}");
+}

@@ -5,7 +5,7 @@
 //! cargo test --test every_promise_has_a_test_that_fails_without_it -- --ignored --nocapture
 //! ```
 //!
-//! That takes about a quarter of an hour, in a copy of the sources. By default only the
+//! That takes about half an hour, in a copy of the sources. By default only the
 //! list is checked: each place must still be there.
 #![allow(
     clippy::unwrap_used,

@@ -68,6 +68,8 @@ const FRAME: usize = 24;
 /// The longest body: a batch is limited to 16 MiB, as keys with more than the bytes
 /// that stand before each of them here.
 const MAX_BODY: usize = (16 << 20) + 64;
+/// The longest that a log without frames and without room ahead is: its header.
+pub(crate) const EMPTY: u64 = 88;
 /// Frames begin at multiples of this.
 const ALIGN: usize = 8;
 

@@ -42,7 +42,7 @@ mod writer;
 
 pub(crate) use cursor::Cursor;
 pub(crate) use index::Located;
-pub(crate) use open::{SegmentRef, sequences};
+pub(crate) use open::{Origin, SegmentRef, origin};
 pub(crate) use reader::{Found, Segment};
 pub(crate) use remains::Remains;
 pub(crate) use salvage::{Salvage, Step};

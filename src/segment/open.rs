@@ -106,14 +106,23 @@ impl Segment {
     }
 }
 
-/// The first and last sequence number of the entries of a segment that need not be in any
-/// manifest; `None` if it is not a whole segment of this store and number.
-pub(crate) fn sequences(
+/// Where the entries of a segment come from.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    /// The first and the last sequence number.
+    pub(crate) sequences: (u64, u64),
+    /// The numbers of the segments that were merged.
+    pub(crate) inputs: Vec<u64>,
+}
+
+/// Where the entries of a segment come from that need not be in any manifest; `None` if
+/// it is not a whole segment of this store and number.
+pub(crate) fn origin(
     vfs: &dyn Vfs,
     path: &Path,
     store: StoreId,
     number: u64,
-) -> Result<Option<(u64, u64)>> {
+) -> Result<Option<Origin>> {
     let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
     let size = file
         .len()
@@ -121,9 +130,12 @@ pub(crate) fn sequences(
     let footer = read_header(&*file, path, store, number)
         .and_then(|blocks_at| Footer::read(&*file, path, size, blocks_at));
     match footer {
-        Ok(footer) => Ok(Some(footer.sequences)),
-        Err(error @ Error::Io { .. }) => Err(error),
-        Err(_) => Ok(None),
+        Ok(footer) => Ok(Some(Origin {
+            sequences: footer.sequences,
+            inputs: footer.inputs,
+        })),
+        Err(Error::Corrupt(_)) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -25,6 +25,8 @@ struct Background {
     ready: fn(&Core, &Writer) -> bool,
     /// Whether somebody waits for another attempt after one that failed.
     wanted: fn(&Live) -> bool,
+    /// A damaged input stays damaged: it is not read again and again.
+    ends_at_damage: bool,
 }
 
 impl Core {
@@ -88,6 +90,7 @@ impl Core {
             step: Core::flush_step,
             ready: |core, _| !core.view.load().frozen.is_empty(),
             wanted: |live| live.flush_wanted,
+            ends_at_damage: false,
         };
         self.run(writer, &work);
     }
@@ -99,6 +102,7 @@ impl Core {
             // keep the lock from who does.
             ready: |core, writer| core.view.load().runs.len() > MAX_RUNS && !writer.is_draining(),
             wanted: |_| false,
+            ends_at_damage: true,
         };
         self.run(writer, &work);
     }
@@ -116,9 +120,8 @@ impl Core {
                 Err(_) if writer.syncer.check().is_err() => {
                     self.wait_until(writer, live, IDLE, |_| false);
                 }
-                // A damaged input stays damaged.
-                Err(Error::Corrupt(_) | Error::UnsupportedFormat { .. }) => {
-                    self.wait_until(writer, live, IDLE, |_| false);
+                Err(Error::Corrupt(_) | Error::UnsupportedFormat { .. }) if work.ends_at_damage => {
+                    return;
                 }
                 Err(_) => {
                     self.wait_until(writer, live, pause, work.wanted);

@@ -11,7 +11,7 @@ use super::place::{
 use super::reader::{Reader, empty_memtable};
 use super::recover::recover;
 use super::syncer::Syncer;
-use super::unnamed::{check_unnamed, unnamed};
+use super::unnamed::{Unnamed, judge, unnamed};
 use super::view::{Run, View};
 use crate::canon::Canon;
 use crate::error::{Error, Result};
@@ -62,14 +62,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
         });
     }
     let manifest = match Manifest::load(&*vfs, dir)? {
-        Some(manifest) => {
-            if manifest.next_number == 1 {
-                // No file was made since the creation. If that could not sync the names, no
-                // later sync does, and a log must not be durable before its manifest is.
-                save(&*vfs, dir, &manifest)?;
-            }
-            manifest
-        }
+        Some(manifest) => manifest,
         None => {
             // Also if the directory was there: whoever made it may have died before
             // its name was durable.
@@ -78,8 +71,13 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
         }
     };
     let canon = check_fixed(dir, &manifest, &options)?;
-    let leftovers = unnamed(&*vfs, dir, &manifest)?;
-    check_unnamed(&*vfs, dir, &manifest, &leftovers)?;
+    if exists && manifest.next_number == 1 {
+        // No file was made since the creation. If that could not sync the names, no later
+        // sync does, and a log must not be durable before its manifest is.
+        save(&*vfs, dir, &manifest)?;
+    }
+    let names = unnamed(&*vfs, dir, &manifest)?;
+    let leftovers = judge(&*vfs, dir, &manifest, names)?;
 
     let runs = open_runs(&vfs, dir, &manifest, &options)?;
     let mut manifest = manifest;
@@ -229,36 +227,49 @@ pub(super) fn check_fixed(dir: &Path, manifest: &Manifest, options: &Options) ->
     Ok(canon)
 }
 
-/// Removes files of the store's own that no manifest names: what a flush, a merge
-/// or a change of manifest left when it was interrupted. The numbers of files that stay,
-/// because they are none of the store's whatever their names say: somebody else's, or
-/// what a power loss made of a file that was being created.
+/// Removes files of the store's own that the manifest does not name: what a flush, a merge,
+/// a repair or a change of manifest left when it was interrupted. The numbers of files
+/// that stay, because they are none of the store's whatever their names say: somebody
+/// else's, or what a power loss made of a file that was being created.
 fn remove(
     vfs: &dyn Vfs,
     dir: &Path,
     manifest: &Manifest,
-    mut names: Vec<String>,
+    leftovers: Vec<(String, Unnamed)>,
 ) -> Result<BTreeSet<u64>> {
-    // The manifest that was read may not be durable: whoever renamed it may have died
-    // before the names were synced, or failed to sync them, and then no later sync does.
-    // What it replaced must stay until it surely is. Files whose numbers it has not given
-    // out yet were never named by any.
-    let given_out = |name: &String| numbered(name).is_some_and(|(n, _)| n < manifest.next_number);
-    if names.iter().any(given_out) {
-        save(vfs, dir, manifest)?;
-    }
-    for name in [manifest::TEMPORARY, UNFINISHED] {
+    let is_there = |name: &str| {
         let path = dir.join(name);
         let looked = vfs.kind(&path);
-        if looked
-            .map_err(|e| Error::io("look at", &path, e))?
-            .is_some()
-        {
-            names.push(name.into());
-        }
+        let kind = looked.map_err(|e| Error::io("look at", &path, e))?;
+        Ok(kind.is_some().then(|| name.to_string()))
+    };
+    let these = |which| {
+        let those = leftovers.iter().filter(move |(_, one)| *one == which);
+        those.map(|(name, _)| name.clone())
+    };
+    // What no manifest ever named goes first: there may be no room before.
+    let temporary = is_there(manifest::TEMPORARY)?;
+    remove_all(vfs, dir, these(Unnamed::Unfinished).chain(temporary))?;
+    // The manifest that was read may not be durable: whoever renamed it may have died
+    // before the names were synced, or failed to sync them, and then no later sync does.
+    // What it replaced must stay until it surely is.
+    let mut superseded = these(Unnamed::Superseded)
+        .chain(is_there(UNFINISHED)?)
+        .peekable();
+    if superseded.peek().is_some() {
+        save(vfs, dir, manifest)?;
     }
+    remove_all(vfs, dir, superseded)?;
+    let live: Vec<String> = live_files(manifest).collect();
+    let mut left = vfs.list(dir).map_err(|e| Error::io("list", dir, e))?;
+    left.retain(|name| !live.contains(name));
+    let numbers = left.iter().filter_map(|name| numbered(name));
+    Ok(numbers.map(|(number, _)| number).collect())
+}
+
+fn remove_all(vfs: &dyn Vfs, dir: &Path, names: impl Iterator<Item = String>) -> Result<()> {
     for name in names {
-        let path = dir.join(&name);
+        let path = dir.join(name);
         match vfs.remove(&path) {
             Ok(()) => {}
             // Somebody else tidied up.
@@ -266,11 +277,7 @@ fn remove(
             Err(e) => return Err(Error::io("remove", &path, e)),
         }
     }
-    let live: Vec<String> = live_files(manifest).collect();
-    let mut left = vfs.list(dir).map_err(|e| Error::io("list", dir, e))?;
-    left.retain(|name| !live.contains(name));
-    let numbers = left.iter().filter_map(|name| numbered(name));
-    Ok(numbers.map(|(number, _)| number).collect())
+    Ok(())
 }
 
 fn open_runs(

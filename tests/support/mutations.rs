@@ -104,9 +104,9 @@ pub const ALL: &[Mutation] = &[
     mutation(
         "leftovers are removed before the manifest is surely in force",
         "src/store/open.rs",
-        "    if names.iter().any(given_out) {",
-        "    if names.is_empty() && names.iter().any(given_out) {",
-        &[SYNCS],
+        "    if superseded.peek().is_some() {",
+        "    if superseded.peek().is_none() {",
+        &["names_are_durable_before_anything_rests_on_them", SYNCS],
     ),
     mutation(
         "a failed fsync of a log is ignored",
