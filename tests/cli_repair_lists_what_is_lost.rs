@@ -176,3 +176,45 @@ fn ctrl_c_leaves_the_old_store_and_no_other() {
         assert!(place.exists(&segment));
     }
 }
+
+#[test]
+fn more_segments_than_open_files_are_all_taken() {
+    let place = Place::new();
+    let seen = Seen::builder(place.path("s"))
+        .memory(4 << 20)
+        .segment_size(64 << 10)
+        .durability(Durability::Manual)
+        .create()
+        .unwrap();
+    seen.extend(urls(60_000)).unwrap();
+    seen.flush().unwrap();
+    seen.compact().unwrap();
+    seen.close().unwrap();
+    assert!(of(&place, ".seg").len() > 24);
+    let limited = |files: u32, into: &str| {
+        let run = format!("ulimit -n {files} && exec \"$0\" repair s --into {into}");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &run, env!("CARGO_BIN_EXE_seen")]);
+        command.current_dir(place.path("")).output().unwrap()
+    };
+    for manifest in [true, false] {
+        if !manifest {
+            fs::remove_file(place.path("s/MANIFEST")).unwrap();
+        }
+        let into = format!("new-{manifest}");
+        let ran = limited(24, &into);
+        let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(
+            text.contains("60,000 entries") && text.contains("nothing lost"),
+            "{ran:?}"
+        );
+        // With fewer still it is an error, and nothing passes for lost.
+        for files in 4..12 {
+            let ran = limited(files, "few");
+            let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+            let tells_loss = text.lines().any(|line| line.starts_with("lost: "));
+            assert!(!tells_loss, "{files}: {ran:?}");
+            fs::remove_dir_all(place.path("few")).ok();
+        }
+    }
+}

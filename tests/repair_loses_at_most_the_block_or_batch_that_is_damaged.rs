@@ -11,9 +11,11 @@ mod support;
 
 use seendb::Seen;
 use std::ops::ControlFlow;
-use support::damaged::{absent, frames, may_have_held, one_segment, only_a_log, parts, urls};
+use support::damaged::{
+    absent, damage, frames, may_have_held, one_segment, only_a_log, parts, urls,
+};
 use support::faults::{Faults, Maps};
-use support::{env_on, long, names, place};
+use support::{env_on, long, manual, names, place};
 
 #[test]
 fn a_flipped_byte_costs_at_most_its_block() {
@@ -164,4 +166,33 @@ fn a_flipped_byte_of_a_log_costs_at_most_its_batch() {
             }
         }
     }
+}
+
+#[test]
+fn many_damaged_blocks_of_a_segment_without_a_footer_are_read_past_once() {
+    let (dir, path) = place();
+    let seen = manual(&path).segment_size(4 << 20).create().unwrap();
+    for part in urls(0..60_000).chunks(3_000) {
+        seen.insert_many(part).unwrap();
+    }
+    seen.flush().unwrap();
+    seen.compact().unwrap();
+    seen.close().unwrap();
+    let segment = path.join(&names(&path, ".seg")[0]);
+    damage(&segment, |bytes| {
+        let end = parts(bytes);
+        bytes[end.footer..].fill(0);
+        for at in (10_000..end.index).step_by(20_000) {
+            bytes[at] ^= 1;
+        }
+    });
+    let size = std::fs::metadata(&segment).unwrap().len();
+    let vfs = Faults::new(Maps::System);
+    let report = Seen::builder(&path)
+        .env(env_on(&vfs))
+        .repair_into(dir.path().join("new"), &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    assert!(report.lost.len() > 20, "{}", report.lost.len());
+    let read = vfs.bytes_read();
+    assert!(read < 4 * size, "{read} of {size}");
 }

@@ -10,10 +10,11 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::coded::{self, RESTART, common};
-use super::region::{Region, check_region, measure};
+use super::region::{Region, check_region, measure, varint};
 use super::{CRC, Place};
 use crate::vfs::HugeBytes;
 use crate::wire::Malformed;
+use std::ops::RangeInclusive;
 
 /// A block's offset and length.
 const VALUES: u8 = 2;
@@ -152,6 +153,16 @@ impl Index {
         }
         place(&region, entry.values_at).map(Some)
     }
+}
+
+/// Whether `bytes` begin with the first entry of an index whose first block begins in
+/// `room`: its separator is empty.
+pub(super) fn begins_index(bytes: &[u8], room: RangeInclusive<u64>) -> bool {
+    let mut at = 0;
+    let mut number = || varint(bytes, &mut at).ok();
+    (number(), number()) == (Some(0), Some(0))
+        && number().is_some_and(|offset| room.contains(&offset))
+        && number().is_some_and(|len| len > CRC as u64)
 }
 
 /// Whether `bytes` begin with an index of blocks that end at `end`, among them all of

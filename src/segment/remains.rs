@@ -17,15 +17,17 @@ const BLOCKS_AT: u64 = 52;
 /// 4 KiB, and a key has less than 64 KiB.
 pub(super) const MAX_BLOCK: u64 = 128 << 10;
 
-/// A segment that was looked at, without its blocks.
+/// A segment that was looked at, without its blocks. Its file is opened again when they
+/// are read: a store has more segments than a process may have files open.
 #[derive(Debug)]
 pub(crate) struct Remains {
-    pub(super) file: Arc<dyn File>,
     pub(super) path: PathBuf,
     /// Of the file; what is behind the size that the manifest names does not count.
     pub(super) size: u64,
     pub(super) header: Result<Header>,
     pub(super) footer: Result<Footer>,
+    /// The store that the header names, be it damaged or not.
+    claimed: Option<StoreId>,
 }
 
 impl Remains {
@@ -46,12 +48,16 @@ impl Remains {
             Err(error) if !known(&error) => return Err(error),
             footer => footer,
         };
+        let claimed = match &header {
+            Ok(header) => Some(header.store),
+            Err(_) => header::claimed(&*file),
+        };
         Ok(Remains {
-            file,
             path: path.to_path_buf(),
             size,
             header,
             footer,
+            claimed,
         })
     }
 
@@ -71,24 +77,27 @@ impl Remains {
         self.footer.as_ref().ok()
     }
 
+    /// The file, to read blocks from.
+    pub(super) fn file(&self, vfs: &dyn Vfs) -> Result<Arc<dyn File>> {
+        let file = vfs.open(&self.path);
+        file.map_err(|e| Error::io("open", &self.path, e))
+    }
+
     /// The store that the header names, be it damaged or not.
     pub(crate) fn claimed(&self) -> Option<StoreId> {
-        match &self.header {
-            Ok(header) => Some(header.store),
-            Err(_) => header::claimed(&*self.file),
-        }
+        self.claimed
     }
 
     /// Whether entries have records, if the footer or the first block tells. A block of
     /// the one kind never passes for one of the other: its first entry shares nothing and
     /// has a suffix, so that the two numbers it begins with cannot be read as a base and
     /// the number shared.
-    pub(crate) fn stamps(&self) -> Option<bool> {
+    pub(crate) fn stamps(&self, vfs: &dyn Vfs) -> Option<bool> {
         if let Some(footer) = self.footer() {
             return Some(footer.stamps);
         }
         let at = self.blocks_at();
-        let mut window = Window::new(self.file.clone(), self.size);
+        let mut window = Window::new(self.file(vfs).ok()?, self.size);
         let bytes = window.get(at, MAX_BLOCK);
         [true, false].into_iter().find(|&stamps| {
             let block = measure(bytes, stamps).and_then(|len| bytes.get(..len));

@@ -7,20 +7,22 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::block::{self, Block, measure};
-use super::index::{Index, is_index_of};
+use super::index::{Index, begins_index, is_index_of};
 use super::open::read_part;
 use super::remains::{MAX_BLOCK, Remains};
 use super::{Place, bad_checksum};
 use crate::error::{Error, Result};
 use crate::header::malformed;
 use crate::record::Record;
-use crate::vfs::Window;
+use crate::vfs::{File, Vfs, Window};
 use std::ops::Range;
 
 /// Bytes that one step searches at most.
 const STEP: u64 = 256 << 10;
 /// The most that is read to see whether an index lies behind the blocks.
 const MAX_INDEX: u64 = 64 << 20;
+/// What its first entry takes at most: two lengths of a byte, and two numbers.
+const FIRST_ENTRY: u64 = 22;
 
 /// The entries of a segment as far as it is intact, in the order of keys.
 #[derive(Debug)]
@@ -80,23 +82,30 @@ pub(crate) struct Gap {
 
 impl Salvage {
     /// Begins before the first entry. Keys must be above `above`, the last of the segment
-    /// before in the same run; entries have records with `stamps`.
-    pub(crate) fn new(remains: Remains, stamps: bool, above: &[u8]) -> Salvage {
+    /// before in the same run; entries have records with `stamps`. An error only if the
+    /// file cannot be opened.
+    pub(crate) fn open(
+        vfs: &dyn Vfs,
+        remains: Remains,
+        stamps: bool,
+        above: &[u8],
+    ) -> Result<Salvage> {
+        let file = remains.file(vfs)?;
         let mut harmless: Vec<Error> = remains.header.as_ref().err().cloned().into_iter().collect();
         let begin = remains.blocks_at();
         let mut blocks = Blocks::Searched { found: Vec::new() };
         let mut end = remains.size;
         if let Ok(footer) = &remains.footer {
             end = footer.index.place.offset;
-            match open_index(&remains, begin) {
+            match open_index(&*file, &remains, begin) {
                 Ok(index) => blocks = Blocks::Indexed { index, next: 0 },
                 Err(error) => harmless.push(error),
             }
-            let filter = read_part(&*remains.file, &remains.path, footer.filter, "a filter");
+            let filter = read_part(&*file, &remains.path, footer.filter, "a filter");
             harmless.extend(filter.err());
         }
-        Salvage {
-            window: Window::new(remains.file.clone(), end),
+        Ok(Salvage {
+            window: Window::new(file, end),
             remains,
             stamps,
             blocks,
@@ -109,7 +118,7 @@ impl Salvage {
             record: Record::default(),
             harmless,
             ended: false,
-        }
+        })
     }
 
     /// How far the file was read.
@@ -288,22 +297,25 @@ impl Salvage {
     }
 
     /// Whether what follows is the index, which says that there are no more blocks.
-    fn is_index(&self) -> bool {
+    fn is_index(&mut self) -> bool {
         let Blocks::Searched { found } = &self.blocks else {
             return false;
         };
+        let (Some(first), Err(_)) = (found.first(), &self.remains.footer) else {
+            return false;
+        };
+        // Before much is read: damaged bytes that begin like an index are rare.
+        let room = self.remains.blocks_at()..=first.offset;
         let rest = self.remains.size.saturating_sub(self.at).min(MAX_INDEX);
-        let mut window = Window::new(self.remains.file.clone(), self.remains.size);
-        self.remains.footer.is_err()
-            && !found.is_empty()
-            && is_index_of(window.get(self.at, rest), found, self.at)
+        begins_index(self.window.get(self.at, FIRST_ENTRY), room)
+            && is_index_of(self.window.get(self.at, rest), found, self.at)
     }
 }
 
-fn open_index(remains: &Remains, begin: u64) -> Result<Index> {
+fn open_index(file: &dyn File, remains: &Remains, begin: u64) -> Result<Index> {
     let footer = remains.footer.as_ref().map_err(Clone::clone)?;
     let part = footer.index;
-    let bytes = read_part(&*remains.file, &remains.path, part, "an index")?;
+    let bytes = read_part(file, &remains.path, part, "an index")?;
     let room = Place {
         offset: begin,
         len: part.place.offset.saturating_sub(begin),

@@ -194,7 +194,7 @@ fn fixed(dir: &Path, options: &Options, store: StoreId, candidates: &[Candidate]
         store,
         policy: canon.text().to_owned(),
         stamps: remains()
-            .find_map(Remains::stamps)
+            .find_map(|remains| remains.stamps(&*options.env.vfs))
             .or(options.stamps)
             .unwrap_or(true),
         seed: u64::from_le_bytes(options.env.random().map_err(random)?),

@@ -2,13 +2,14 @@
 
 use super::ledger::Ledger;
 use super::report::Lost;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_out_of_descriptors};
 use crate::header::StoreId;
 use crate::log::{Known, Operation, Salvage, Step};
 use crate::memtable::Memtable;
 use crate::store::place::missing;
 use crate::store::replay::Table;
 use crate::vfs::Vfs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -77,6 +78,7 @@ impl Logs<'_> {
             match step {
                 Step::Frame => frames += 1,
                 Step::Searching => {}
+                Step::Lost(gap) if is_refused(&gap.damage) => return Err(gap.damage),
                 Step::Lost(gap) => {
                     self.whole = false;
                     lost_some = true;
@@ -117,12 +119,15 @@ impl Logs<'_> {
     }
 }
 
-/// Errors that are not damage: what this build does not know, and what the user may not
-/// read. To go on would take what is intact for lost.
+/// Errors that are not damage: what this build does not know, what the user may not read,
+/// and want of descriptors or memory. To go on would take what is intact for lost.
 pub(super) fn is_refused(error: &Error) -> bool {
     match error {
         Error::UnsupportedFormat { .. } => true,
-        Error::Io { source, .. } => source.kind() == std::io::ErrorKind::PermissionDenied,
+        Error::Io { source, .. } => {
+            [ErrorKind::PermissionDenied, ErrorKind::OutOfMemory].contains(&source.kind())
+                || is_out_of_descriptors(source)
+        }
         _ => false,
     }
 }

@@ -190,7 +190,8 @@ fn open<'a>(origins: Vec<Origin>, logs: &mut Logs<'a>, stamps: bool) -> Result<V
         entries.push(match origin {
             Origin::Log(log) => Entries::Memory(MemoryCursor::new(&logs.read(&log)?, b"")),
             Origin::Run(pieces) => {
-                Entries::Run(Box::new(SalvagedRun::new(logs.ledger, stamps, pieces)))
+                let run = SalvagedRun::new(logs.vfs, logs.ledger, stamps, pieces);
+                Entries::Run(Box::new(run))
             }
         });
     }

@@ -1,11 +1,13 @@
 //! The intact entries of one run, whose gaps go to the ledger.
 
 use super::ledger::Ledger;
+use super::logs::is_refused;
 use super::report::Lost;
 use crate::compact::Source;
 use crate::error::{Error, Result};
 use crate::record::Record;
 use crate::segment::{Remains, Salvage, Step};
+use crate::vfs::Vfs;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::PathBuf;
@@ -23,8 +25,10 @@ pub(super) enum Piece {
     },
 }
 
-/// The entries of a run in the order of keys, as far as they are intact.
+/// The entries of a run in the order of keys, as far as they are intact. One segment's
+/// file is open at a time.
 pub(super) struct SalvagedRun<'a> {
+    vfs: &'a dyn Vfs,
     ledger: &'a Ledger<'a>,
     stamps: bool,
     current: Option<(Salvage, PathBuf, Sizes)>,
@@ -44,8 +48,14 @@ struct Sizes {
 
 impl<'a> SalvagedRun<'a> {
     /// `pieces` in the order of their keys.
-    pub(super) fn new(ledger: &'a Ledger<'a>, stamps: bool, pieces: Vec<Piece>) -> Self {
+    pub(super) fn new(
+        vfs: &'a dyn Vfs,
+        ledger: &'a Ledger<'a>,
+        stamps: bool,
+        pieces: Vec<Piece>,
+    ) -> Self {
         SalvagedRun {
+            vfs,
             ledger,
             stamps,
             current: None,
@@ -56,7 +66,7 @@ impl<'a> SalvagedRun<'a> {
     }
 
     /// Begins the next segment; false if there is none.
-    fn begin(&mut self) -> bool {
+    fn begin(&mut self) -> Result<bool> {
         match self.rest.pop_front() {
             Some(Piece::Segment { remains, size }) => {
                 let path = remains.path().to_path_buf();
@@ -64,15 +74,18 @@ impl<'a> SalvagedRun<'a> {
                     there: remains.size(),
                     named: size,
                 };
-                let salvage = Salvage::new(*remains, self.stamps, &self.last);
-                self.current = Some((salvage, path, sizes));
-                true
+                match Salvage::open(self.vfs, *remains, self.stamps, &self.last) {
+                    Ok(salvage) => self.current = Some((salvage, path, sizes)),
+                    Err(error) if is_refused(&error) => return Err(error),
+                    Err(error) => self.lose(path, 0..size, error),
+                }
+                Ok(true)
             }
             Some(Piece::Lost { path, size, damage }) => {
                 self.lose(path, 0..size, damage);
-                true
+                Ok(true)
             }
-            None => false,
+            None => Ok(false),
         }
     }
 
@@ -91,7 +104,7 @@ impl Source for SalvagedRun<'_> {
     fn advance(&mut self) -> Result<bool> {
         loop {
             let Some((salvage, path, sizes)) = &mut self.current else {
-                if self.begin() {
+                if self.begin()? {
                     continue;
                 }
                 return Ok(false);
@@ -107,6 +120,7 @@ impl Source for SalvagedRun<'_> {
                     return Ok(true);
                 }
                 Step::Searching => {}
+                Step::Lost(gap) if is_refused(&gap.damage) => return Err(gap.damage),
                 Step::Lost(gap) => {
                     let mut bytes = gap.bytes;
                     if bytes.end >= sizes.there {
