@@ -143,6 +143,17 @@ fn a_place_where_something_is_is_refused() {
     refused(&mine.join("notes.txt"), &not_a_store);
     assert_eq!(std::fs::read(mine.join("notes.txt")).unwrap(), b"mine");
 
+    // A tree of sources with a list of its files is no store; what is left of one is.
+    let tree = dir.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::write(tree.join("MANIFEST"), "setup.py\nREADME\n").unwrap();
+    assert_eq!(repair(&path, &tree.join("new")).unwrap().entries, 5);
+    let damaged = dir.path().join("damaged");
+    killed(&damaged);
+    std::fs::write(damaged.join("MANIFEST"), "nonsense").unwrap();
+    std::fs::remove_file(damaged.join("LOCK")).unwrap();
+    refused(&damaged.join("new"), &inside);
+
     // An empty directory will do, and one that is not there yet.
     let empty = dir.path().join("empty");
     std::fs::create_dir(&empty).unwrap();

@@ -4,10 +4,12 @@
 //! segments of an unfinished repair are whole, and would pass for all that there was.
 //! That file is durable before the first segment, and goes when the manifest is.
 
+use super::sources::is_file;
 use crate::compact::RunWriter;
 use crate::error::{Error, Result};
+use crate::header::{FileKind, looks_like};
 use crate::manifest::{self, Manifest, SaveError};
-use crate::store::place::{Found, LOCK, UNFINISHED, survey, sync_parents};
+use crate::store::place::{Found, LOCK, UNFINISHED, numbered, survey, sync_parents};
 use crate::vfs::{Kind, Lock, Vfs};
 use std::path::{Path, PathBuf};
 
@@ -17,8 +19,8 @@ pub(super) struct Room<'a> {
     vfs: &'a dyn Vfs,
     dir: PathBuf,
     lock: Box<dyn Lock>,
-    /// Whether the directory, and so the lock's file, was not there before.
-    is_new: bool,
+    /// Whether the lock's file was not there before.
+    made_lock: bool,
 }
 
 impl<'a> Room<'a> {
@@ -30,6 +32,8 @@ impl<'a> Room<'a> {
                 .map_err(|e| Error::io("create", dir, e))?;
         }
         let path = dir.join(LOCK);
+        let kind = vfs.kind(&path);
+        let made_lock = kind.map_err(|e| Error::io("look at", &path, e))?.is_none();
         let locked = || Error::Locked {
             path: dir.to_path_buf(),
         };
@@ -49,7 +53,7 @@ impl<'a> Room<'a> {
             vfs,
             dir: dir.to_path_buf(),
             lock,
-            is_new: found == Found::Nothing,
+            made_lock,
         };
         match room.mark() {
             Ok(()) => Ok(room),
@@ -78,7 +82,7 @@ impl<'a> Room<'a> {
     /// Makes a store of what was written: the names of its segments are durable before
     /// the manifest is.
     pub(super) fn open(self, manifest: &Manifest, writer: RunWriter) -> Result<()> {
-        if let Err(error) = self.sync_names() {
+        if let Err(error) = self.must_be_ours().and_then(|()| self.sync_names()) {
             self.clear(Some(writer));
             return Err(error);
         }
@@ -96,9 +100,27 @@ impl<'a> Room<'a> {
         Ok(())
     }
 
-    /// Removes what was made, and nothing else. The mark goes last: what cannot be removed
-    /// must not pass for a store. The directory itself stays.
+    /// Refuses a directory that is no longer the one that was taken: a repair can last for
+    /// hours, and somebody may have removed it and made a store in its place.
+    fn must_be_ours(&self) -> Result<()> {
+        let look = |e| Error::io("look at the lock of", &self.dir, e);
+        if self.lock.is_current().map_err(look)? {
+            return Ok(());
+        }
+        let gone = std::io::Error::other(
+            "the directory was removed or replaced meanwhile; nothing in it was changed or removed: \
+             repair again into another place",
+        );
+        Err(Error::io("make a store at", &self.dir, gone))
+    }
+
+    /// Removes what was made, and nothing else: nothing at all in a directory that is
+    /// another by now. The mark goes last: what cannot be removed must not pass for a
+    /// store. The directory itself stays.
     pub(super) fn clear(self, writer: Option<RunWriter>) {
+        if self.must_be_ours().is_err() {
+            return;
+        }
         let mut is_cleared = true;
         if let Some(mut writer) = writer {
             writer.abandon();
@@ -107,11 +129,10 @@ impl<'a> Room<'a> {
         }
         if is_cleared && self.is_empty() {
             let _ = self.vfs.remove(&self.dir.join(UNFINISHED));
-            if self.is_new {
+            if self.made_lock {
                 let _ = self.vfs.remove(&self.dir.join(LOCK));
             }
         }
-        drop(self.lock);
     }
 
     fn is_empty(&self) -> bool {
@@ -136,13 +157,7 @@ pub(super) fn must_be_outside(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
     let whole = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
     for above in whole.ancestors().skip(1) {
         let is_dir = matches!(vfs.kind(above), Ok(Some(Kind::Directory)));
-        let holds_store = || {
-            matches!(
-                survey(vfs, above),
-                Ok(Found::Store) | Err(Error::Corrupt(_))
-            )
-        };
-        if is_dir && holds_store() {
+        if is_dir && holds_store(vfs, above) {
             return Err(Error::InvalidOption {
                 option: "into",
                 expected: format!("give a place outside of the store {}", above.display()),
@@ -151,4 +166,19 @@ pub(super) fn must_be_outside(vfs: &dyn Vfs, dir: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a store is there, be it damaged. A file with a manifest's name alone is none:
+/// trees of sources have one.
+fn holds_store(vfs: &dyn Vfs, dir: &Path) -> bool {
+    match survey(vfs, dir) {
+        Ok(Found::Store) => {}
+        found => return matches!(found, Err(Error::Corrupt(_))),
+    }
+    let path = dir.join(manifest::FILE_NAME);
+    let file = is_file(vfs, &path).ok().and_then(|()| vfs.open(&path).ok());
+    let is_manifest = file
+        .is_some_and(|file| looks_like(&*file, &path, FileKind::Manifest, None).unwrap_or(true));
+    let is_own = |name: &String| name == LOCK || numbered(name).is_some();
+    is_manifest || vfs.list(dir).is_ok_and(|names| names.iter().any(is_own))
 }
