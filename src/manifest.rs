@@ -184,9 +184,16 @@ impl Manifest {
             runs,
             logs,
         };
-        match manifest.contradiction() {
-            None => Ok(manifest),
-            Some((expected, found)) => Err(Error::corrupt(path, base, expected, found)),
+        manifest.check(path)?;
+        Ok(manifest)
+    }
+
+    /// Refuses numbers that no manifest can have, be it read from `path` or about to be
+    /// saved.
+    pub(crate) fn check(&self, path: &Path) -> Result<()> {
+        match self.contradiction() {
+            None => Ok(()),
+            Some((expected, found)) => Err(Error::corrupt(path, 48, expected, found)),
         }
     }
 
@@ -210,6 +217,11 @@ impl Manifest {
                 let expected = format!("the number of the next {what}, 1 to {MAX_NUMBER}");
                 return Some((expected, number.to_string()));
             }
+        }
+        let mut firsts = self.logs.iter().map(|log| log.first_sequence);
+        if let Some(first) = firsts.find(|first| !(1..=MAX_NUMBER).contains(first)) {
+            let expected = format!("the number of a log's first frame, 1 to {MAX_NUMBER}");
+            return Some((expected, first.to_string()));
         }
         // So that the bytes of other files can be counted with them.
         let mut sizes = segments().map(|segment| segment.size);

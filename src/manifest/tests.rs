@@ -112,3 +112,23 @@ fn a_newer_version_or_an_unknown_field_is_refused_by_name() {
         }
     }
 }
+
+#[test]
+fn a_log_whose_first_frame_has_no_possible_number_is_refused() {
+    let path = Path::new(FILE_NAME);
+    sample().check(path).unwrap();
+    for (first, is_possible) in [
+        (0, false),
+        (1, true),
+        (MAX_NUMBER, true),
+        (MAX_NUMBER + 1, false),
+    ] {
+        let mut manifest = sample();
+        manifest.logs[0].first_sequence = first;
+        let bytes = manifest.encode();
+        let fields = &bytes[48..bytes.len() - 4];
+        let decoded = Manifest::decode(path, manifest.store, fields);
+        assert_eq!(decoded.is_ok(), is_possible, "{first}");
+        assert_eq!(manifest.check(path).is_ok(), is_possible, "{first}");
+    }
+}
