@@ -6,7 +6,7 @@
 //! 8       4     format version, u32
 //! 12      4     length of the fields in bytes, u32
 //! 16      16    the store's id
-//! 32      8     incarnation, u64: changes when a store is restored or repaired
+//! 32      8     incarnation, u64: 1, and a random one after a repair
 //! 40      8     the file's number, u64; 0 for the manifest
 //! 48      n     tagged fields, see `wire`
 //! 48+n    4     CRC-32 of all bytes before

@@ -105,3 +105,64 @@ fn a_log_of_known_length_that_ends_early_lacks_what_is_named() {
         assert!(new.contains("https://later.example.com/").unwrap());
     }
 }
+
+#[test]
+fn an_old_log_beside_newer_segments_does_not_set_it_back() {
+    let (dir, path) = place();
+    let seen = manual(&path).create().unwrap();
+    let apply = |position: u64| {
+        let mut batch = seen.batch();
+        batch
+            .insert(format!("https://example.com/{position}"))
+            .unwrap();
+        batch.position(position);
+        seen.apply(batch).unwrap();
+    };
+    (1..=10).for_each(apply);
+    let before = dir.path().join("before");
+    copy_dir(&path, &before);
+    (11..=20).for_each(apply);
+    seen.close().unwrap();
+    let log = names(&before, ".log")[0].clone();
+    std::fs::copy(before.join(&log), path.join(&log)).unwrap();
+    std::fs::remove_file(path.join("MANIFEST")).unwrap();
+    let report = repair(&path, &dir.path().join("new"));
+    assert!(
+        report.lost.is_empty() && report.ignored.is_empty(),
+        "{report:?}"
+    );
+    assert_eq!((report.entries, report.last_position), (20, Some(20)));
+}
+
+#[test]
+fn a_damaged_log_that_never_had_a_frame_is_no_loss() {
+    let (dir, path) = place();
+    only_a_log(&path, 10, 0);
+    // Its second log is cut before its first frame, and its third is the last.
+    let mut last = path;
+    for kill in 0..2 {
+        let seen = manual(&last).open().unwrap();
+        seen.insert(format!("https://later.example.com/{kill}"))
+            .unwrap();
+        let copy = dir.path().join(format!("killed {kill}"));
+        copy_dir(&last, &copy);
+        last = copy;
+        if kill == 0 {
+            let log = last.join(names(&last, ".log").pop().unwrap());
+            damage(&log, |bytes| bytes[88..].fill(0));
+        }
+    }
+    let logs = names(&last, ".log");
+    assert_eq!(logs.len(), 3, "{logs:?}");
+    for change in ["header", "gone"] {
+        let log = last.join(&logs[1]);
+        match change {
+            "header" => damage(&log, |bytes| bytes[20] ^= 1),
+            _ => std::fs::remove_file(&log).unwrap(),
+        }
+        let report = repair(&last, &dir.path().join(change));
+        assert!(report.lost.is_empty(), "{report:?}");
+        assert_eq!(report.damage.len(), 1, "{report:?}");
+        assert_eq!((report.entries, report.position), (11, Some(100)));
+    }
+}

@@ -239,3 +239,25 @@ fn a_store_that_was_made_in_its_place_meanwhile_keeps_everything() {
         assert_clean(&into);
     }
 }
+
+#[test]
+fn of_two_repairs_neither_takes_files_of_the_other() {
+    let (dir, path) = place();
+    damaged(&path);
+    let into = [dir.path().join("one"), dir.path().join("two")];
+    for into in &into {
+        Seen::repair(&path, into, &mut |_| ControlFlow::Continue(())).unwrap();
+    }
+    let store = |path: &Path| {
+        let segment = path.join(&names(path, ".seg")[0]);
+        std::fs::read(segment).unwrap()[16..40].to_vec()
+    };
+    let [old, one, two] = [&path, &into[0], &into[1]].map(|path| store(path));
+    // The id is the same, and what follows it is not.
+    assert!(old[..16] == one[..16] && old[..16] == two[..16]);
+    assert!(old != one && old != two && one != two);
+    let segment = &names(&into[0], ".seg")[0];
+    std::fs::copy(into[1].join(segment), into[0].join(segment)).unwrap();
+    let opened = Seen::open(&into[0]).and_then(|seen| seen.contains("x"));
+    assert!(matches!(opened, Err(Error::Corrupt(_))), "{opened:?}");
+}

@@ -67,7 +67,7 @@ impl Logs<'_> {
             let step = salvage.step(&mut |operation| match operation {
                 Operation::Insert { key, millis } => table.insert(key, millis, &log.path),
                 Operation::Position(at) => {
-                    *last = Some(at);
+                    *last = (*last).max(Some(at));
                     if whole {
                         *position = Some(at);
                     }
@@ -105,8 +105,11 @@ impl Logs<'_> {
         Ok(())
     }
 
-    /// Nothing of the log can be read.
+    /// Nothing of the log can be read. That is no loss if it is known to have no frame.
     fn lose_all(&mut self, log: &LogFile, damage: Error) {
+        if log.known.first.is_some() && log.known.first == log.known.until {
+            return self.ledger.note([damage]);
+        }
         self.whole = false;
         let size = log.known.length.unwrap_or_else(|| {
             let file = self.vfs.open(&log.path).and_then(|file| file.len());

@@ -23,6 +23,7 @@ use super::open::check_fixed;
 use super::place::{Found, LOCK, UNFINISHED, numbered, survey};
 use super::scan::MemoryCursor;
 use crate::compact::{Merged, RunWriter, Source, Target};
+use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::header::StoreId;
 use crate::manifest::{self, Manifest};
@@ -69,14 +70,18 @@ pub(super) fn repair(
         next_sequence: sources.next_sequence,
         covered: Vec::new(),
     };
-    let mut manifest = first_manifest(&sources);
+    let mut manifest = first_manifest(into, &sources, &options.env)?;
     check_fixed(from, &manifest, options)?;
     let entries = open(origins, &mut logs, manifest.stamps)?;
     manifest.sequence = logs.next_sequence;
 
     let room = Room::claim(vfs, into)?;
     let mut writer = RunWriter::new(target(into, options, &manifest));
-    let entries = match write(entries, &mut writer, &mut manifest) {
+    let written = write(entries, &mut writer, &mut manifest).and_then(|entries| {
+        manifest.check(&from.join(manifest::FILE_NAME))?;
+        Ok(entries)
+    });
+    let entries = match written {
         Ok(entries) => entries,
         Err(error) => {
             room.clear(Some(writer));
@@ -90,9 +95,9 @@ pub(super) fn repair(
     // Lost entries of segments are of any time, and what a manifest alone would tell to
     // be missing may be too.
     if sources.complete && !ledger.has_lost_keys() {
-        manifest.position = logs.position.or(sources.position);
+        manifest.position = logs.position.max(sources.position);
     }
-    let last_position = logs.last_position.or(sources.position);
+    let last_position = logs.last_position.max(sources.position);
     room.open(&manifest, writer)?;
     let mut report = ledger.finish();
     report.entries = entries;
@@ -144,14 +149,18 @@ fn keep_writers_away(vfs: &dyn Vfs, dir: &Path) -> Result<Option<Box<dyn Lock>>>
     }
 }
 
-/// The manifest of the new store before anything is in it. The next incarnation, so that
-/// files of the one store do not pass for those of the other.
-fn first_manifest(sources: &Sources) -> Manifest {
+/// The manifest of the new store before anything is in it. Another incarnation, so that
+/// files of the one store do not pass for those of the other, and a random one: a store
+/// can be repaired twice.
+fn first_manifest(into: &Path, sources: &Sources, env: &Env) -> Result<Manifest> {
     let fixed = &sources.fixed;
-    Manifest {
+    let random = |e| Error::io("get random bytes for", into, e);
+    let incarnation = u64::from_le_bytes(env.random().map_err(random)?);
+    let is_old = incarnation == fixed.store.incarnation;
+    Ok(Manifest {
         store: StoreId {
             id: fixed.store.id,
-            incarnation: fixed.store.incarnation.wrapping_add(1),
+            incarnation: incarnation.wrapping_add(u64::from(is_old)),
         },
         policy: fixed.policy.clone(),
         stamps: fixed.stamps,
@@ -161,7 +170,7 @@ fn first_manifest(sources: &Sources) -> Manifest {
         position: None,
         runs: Vec::new(),
         logs: Vec::new(),
-    }
+    })
 }
 
 /// Where the new store's run is written.
