@@ -9,10 +9,11 @@
 
 mod support;
 
-use seendb::{RepairReport, Seen};
+use seendb::{Canon, Error, RepairReport, Seen};
 use std::ops::ControlFlow;
 use std::path::Path;
-use support::{assert_clean, at, copy_dir, entries, manual, names, place};
+use support::faults::{Do, Faults, Maps, Op};
+use support::{EIO, assert_clean, at, copy_dir, entries, env_on, manual, names, place};
 
 fn repair(from: &Path, into: &Path) -> RepairReport {
     Seen::repair(from, into, &mut |_| ControlFlow::Continue(())).unwrap()
@@ -24,6 +25,9 @@ fn insert(seen: &Seen, key: &str, millis: u64) {
     batch.at(at(millis));
     assert_eq!(seen.apply(batch).unwrap().new, [true]);
 }
+
+const EMFILE: i32 = 24;
+const ENOMEM: i32 = 12;
 
 /// Copies the files of `from` that are not in `to`.
 fn add_missing(from: &Path, to: &Path) -> Vec<String> {
@@ -203,5 +207,75 @@ fn batches_that_are_in_no_file_are_told() {
         let again = repair(&into, &dir.path().join("again"));
         assert!(again.lost.is_empty(), "{again:?}");
         assert_eq!(again.entries, 21);
+    }
+}
+
+#[test]
+fn a_copy_under_another_number_is_not_taken() {
+    let (dir, path) = place();
+    let seen = manual(&path).create().unwrap();
+    insert(&seen, "a", 1_000);
+    seen.flush().unwrap();
+    insert(&seen, "b", 2_000);
+    let copy = dir.path().join("copy");
+    copy_dir(&path, &copy);
+    let was = entries(&seen);
+    for (from, to) in [(".log", "000077.log"), (".seg", "000078.seg")] {
+        std::fs::copy(copy.join(&names(&copy, from)[0]), copy.join(to)).unwrap();
+    }
+    std::fs::remove_file(copy.join("MANIFEST")).unwrap();
+    let into = dir.path().join("new");
+    let report = repair(&copy, &into);
+    assert_eq!(report.ignored, ["000077.log", "000078.seg"]);
+    assert!(report.lost.is_empty(), "{report:?}");
+    assert_eq!(entries(&Seen::open_read_only(&into).unwrap()), was);
+}
+
+#[test]
+fn a_file_that_the_disk_does_not_give_at_all_is_lost_and_no_other() {
+    for (op, end) in [
+        (Op::Open, ".log"),
+        (Op::Read, ".log"),
+        (Op::Open, ".seg"),
+        (Op::Read, ".seg"),
+    ] {
+        let (dir, path) = place();
+        let seen = manual(&path).create().unwrap();
+        for run in 0..2 {
+            insert(&seen, &format!("run {run}"), 1_000);
+            seen.flush().unwrap();
+        }
+        insert(&seen, "in the log", 2_000);
+        let copy = dir.path().join("copy");
+        copy_dir(&path, &copy);
+        std::fs::remove_file(copy.join("MANIFEST")).unwrap();
+        let bad = names(&copy, end)[0].clone();
+        let vfs = Faults::new(Maps::System);
+        let repair = |code: i32, into: &str| {
+            let bad = bad.clone();
+            vfs.rule(move |event| match event.is(op, &bad) {
+                true => Do::Fail(code),
+                false => Do::Pass,
+            });
+            Seen::builder(&copy)
+                .canon(Canon::raw())
+                .env(env_on(&vfs))
+                .repair_into(dir.path().join(into), &mut |_| ControlFlow::Continue(()))
+        };
+        let report = repair(EIO, "new").unwrap();
+        let what = format!("{op:?} {bad}: {report:?}");
+        let of_file = report.lost.iter().filter(|lost| lost.path.ends_with(&bad));
+        let [lost] = of_file.collect::<Vec<_>>()[..] else {
+            panic!("{what}");
+        };
+        assert!(matches!(lost.damage, Error::Io { .. }), "{what}");
+        assert_eq!((report.entries, report.ignored.len()), (2, 0), "{what}");
+        assert_clean(&dir.path().join("new"));
+        // Want of descriptors or memory is no damage.
+        for code in [EMFILE, ENOMEM] {
+            let error = repair(code, "refused").unwrap_err();
+            assert!(matches!(error, Error::Io { .. }), "{error}");
+            assert!(!dir.path().join("refused").exists());
+        }
     }
 }

@@ -109,6 +109,14 @@ impl Remains {
         })
     }
 
+    /// Why nothing tells whose the file is, if that is because the disk does not give it.
+    pub(crate) fn unread(&self) -> Option<&Error> {
+        match (&self.header, &self.footer) {
+            (Err(error @ Error::Io { .. }), Err(_)) => Some(error),
+            _ => None,
+        }
+    }
+
     pub(super) fn blocks_at(&self) -> u64 {
         self.header().map_or(BLOCKS_AT, |header| header.len)
     }

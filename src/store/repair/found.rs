@@ -10,6 +10,7 @@
 
 use super::ledger::Ledger;
 use super::logs::{LogFile, is_refused};
+use super::report::Lost;
 use super::run::Piece;
 use super::sources::{Fixed, Origin, Sources, is_file, length};
 use crate::error::{Error, Result};
@@ -28,9 +29,17 @@ struct Candidate {
     path: PathBuf,
     number: u64,
     remains: Option<Remains>,
-    /// The store that its header names, and whether the header is intact.
+    /// The store that its header names, be it damaged or not.
     claimed: Option<StoreId>,
-    intact: bool,
+    /// The number that its header names, if that is intact.
+    named: Option<u64>,
+}
+
+impl Candidate {
+    /// Whether its header is intact and another file's.
+    fn is_stray(&self) -> bool {
+        self.named.is_some_and(|named| named != self.number)
+    }
 }
 
 /// A run or log, and what decides its place among the others.
@@ -82,7 +91,7 @@ pub(super) fn look(
         .filter_map(|(_, remains)| remains.footer()?.position)
         .max();
     let mut ranked = rank_runs(segments);
-    ranked.extend(rank_logs(vfs, &fixed, logs));
+    ranked.extend(rank_logs(vfs, &fixed, logs)?);
     ranked.sort_by(|a, b| {
         let newer = b.rank.cmp(&a.rank);
         newer
@@ -100,6 +109,8 @@ pub(super) fn look(
     })
 }
 
+/// The files with names of the store's own. One that the disk does not give far enough to
+/// tell whose it is counts as lost.
 fn candidates(vfs: &dyn Vfs, dir: &Path, ledger: &Ledger<'_>) -> Result<Vec<Candidate>> {
     let mut found = Vec::new();
     for name in vfs.list(dir).map_err(|e| Error::io("list", dir, e))? {
@@ -107,45 +118,66 @@ fn candidates(vfs: &dyn Vfs, dir: &Path, ledger: &Ledger<'_>) -> Result<Vec<Cand
             continue;
         };
         let path = dir.join(&name);
-        if is_file(vfs, &path).is_err() {
-            ledger.ignore(&name);
-            continue;
-        }
-        let io = |e| Error::io("open", &path, e);
-        let file = vfs.open(&path).map_err(io)?;
-        let (remains, intact) = match kind {
-            FileKind::Segment => {
-                let remains = Remains::open(vfs, &path, None)?;
-                let whole = remains.header().is_some_and(|h| h.number == number);
-                (Some(remains), whole)
+        match candidate(vfs, &path, &name, number, kind) {
+            Ok(candidate) => found.push(candidate),
+            Err(error) if is_refused(&error) => return Err(error),
+            Err(damage @ Error::Io { .. }) => {
+                let size = length(vfs, &path);
+                ledger.expect(size);
+                ledger.lose_keys(Lost::new(path, 0..size, damage));
             }
-            _ => match header::read(&*file, &path, FileKind::Log) {
-                Ok(header) => (None, header.number == number),
-                Err(error) if is_refused(&error) => return Err(error),
-                Err(_) => (None, false),
-            },
-        };
-        found.push(Candidate {
-            claimed: match &remains {
-                Some(remains) => remains.claimed(),
-                None => header::claimed(&*file),
-            },
-            name,
-            path,
-            number,
-            remains,
-            intact,
-        });
+            // No file at all.
+            Err(_) => ledger.ignore(&name),
+        }
     }
     found.sort_by_key(|candidate| candidate.number);
     Ok(found)
 }
 
+/// Damage is no error here, but what the disk does not give is.
+fn candidate(
+    vfs: &dyn Vfs,
+    path: &Path,
+    name: &str,
+    number: u64,
+    kind: FileKind,
+) -> Result<Candidate> {
+    is_file(vfs, path)?;
+    let (remains, claimed, named) = match kind {
+        FileKind::Segment => {
+            let remains = Remains::open(vfs, path, None)?;
+            if let Some(error) = remains.unread() {
+                return Err(error.clone());
+            }
+            let named = remains.header().map(|header| header.number);
+            let claimed = remains.claimed();
+            (Some(remains), claimed, named)
+        }
+        _ => {
+            let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
+            match header::read(&*file, path, FileKind::Log) {
+                Ok(header) => (None, Some(header.store), Some(header.number)),
+                Err(Error::Corrupt(_)) => (None, header::claimed(&*file), None),
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    Ok(Candidate {
+        name: name.to_owned(),
+        path: path.to_path_buf(),
+        number,
+        remains,
+        claimed,
+        named,
+    })
+}
+
 /// The store that most files are of, going by headers that are intact if there are any.
 fn whose(dir: &Path, candidates: &[Candidate]) -> Result<StoreId> {
-    let any_intact = candidates.iter().any(|candidate| candidate.intact);
+    let is_intact = |candidate: &&Candidate| candidate.named == Some(candidate.number);
+    let any_intact = candidates.iter().any(|candidate| is_intact(&candidate));
     let mut votes: Vec<(usize, StoreId)> = Vec::new();
-    for candidate in candidates.iter().filter(|c| c.intact || !any_intact) {
+    for candidate in candidates.iter().filter(|c| is_intact(c) || !any_intact) {
         let Some(store) = candidate.claimed else {
             continue;
         };
@@ -204,12 +236,15 @@ fn fixed(dir: &Path, options: &Options, store: StoreId, candidates: &[Candidate]
 /// A header that is intact decides; of one that is damaged, what it still says, or the
 /// footer's hash seed, which is the store's own.
 fn is_ours(candidate: &Candidate, fixed: &Fixed) -> bool {
+    if candidate.is_stray() {
+        return false;
+    }
     let says_so = candidate.claimed == Some(fixed.store);
     let Some(remains) = &candidate.remains else {
         return says_so;
     };
     match remains.header() {
-        Some(header) => says_so && header.number == candidate.number && fixed.agrees(remains),
+        Some(_) => says_so && fixed.agrees(remains),
         None if remains.footer().is_some() => fixed.agrees(remains),
         None => says_so,
     }
@@ -266,13 +301,16 @@ fn rank_runs(segments: Vec<(u64, Remains)>) -> Vec<Ranked> {
     ranked
 }
 
-fn rank_logs(vfs: &dyn Vfs, fixed: &Fixed, logs: Vec<(u64, PathBuf)>) -> Vec<Ranked> {
-    let first = |number, path: &Path| {
-        let reader = LogReader::open(vfs, path, fixed.store, number);
-        reader.ok().map(|reader| reader.first_sequence())
+fn rank_logs(vfs: &dyn Vfs, fixed: &Fixed, logs: Vec<(u64, PathBuf)>) -> Result<Vec<Ranked>> {
+    let first = |number, path: &Path| match LogReader::open(vfs, path, fixed.store, number) {
+        Ok(reader) => Ok(Some(reader.first_sequence())),
+        Err(error) if is_refused(&error) => Err(error),
+        Err(_) => Ok(None),
     };
-    let firsts: Vec<Option<u64>> = logs.iter().map(|(n, path)| first(*n, path)).collect();
-    logs.into_iter()
+    let firsts = logs.iter().map(|(number, path)| first(*number, path));
+    let firsts: Vec<Option<u64>> = firsts.collect::<Result<_>>()?;
+    let ranked = logs
+        .into_iter()
         .zip(&firsts)
         .map(|((number, path), first)| {
             let next = firsts.iter().flatten();
@@ -293,7 +331,8 @@ fn rank_logs(vfs: &dyn Vfs, fixed: &Fixed, logs: Vec<(u64, PathBuf)>) -> Vec<Ran
                 }),
             }
         })
-        .collect()
+        .collect();
+    Ok(ranked)
 }
 
 impl Ranked {
