@@ -76,7 +76,9 @@ fn each_broken_promise_is_noticed() {
 fn is_noticed(copy: &Path, mutation: &Mutation) -> bool {
     let path = copy.join(mutation.file);
     let source = fs::read_to_string(&path).unwrap();
-    fs::write(&path, source.replacen(mutation.old, mutation.new, 1)).unwrap();
+    let changed = source.replacen(mutation.old, mutation.new, 1);
+    assert_ne!(changed, source, "{}", mutation.breaks);
+    fs::write(&path, changed).unwrap();
     let caught = mutation.caught_by.iter().find_map(|test| {
         let (passed, output) = run(copy, test);
         assert!(

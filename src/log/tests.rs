@@ -248,6 +248,27 @@ fn frames_of_another_log_and_key_bytes_that_look_like_a_frame_are_not_read() {
 }
 
 #[test]
+fn an_earlier_frame_of_the_same_log_is_not_read_again() {
+    // A disk may show old bytes of the file where new ones were lost.
+    let log = Fixture::new(5, 0);
+    let (from, to, end) = (
+        log.ends[1] as usize,
+        log.ends[2] as usize,
+        log.ends[5] as usize,
+    );
+    log.change(|bytes| bytes.copy_within(from..to, end));
+    let (found, at, tail) = log.read(None).unwrap();
+    assert_eq!((found, at), (keys(5), end as u64));
+    let Tail::Unfinished { reason } = tail else {
+        panic!("{tail:?}");
+    };
+    assert!(
+        reason.contains("sequence number 11 instead of 15"),
+        "{reason}"
+    );
+}
+
+#[test]
 fn another_stores_log_or_another_number_is_refused() {
     let log = Fixture::new(1, 1);
     let open = |store, number| LogReader::open(&Os, &log.path(), store, number);
