@@ -16,6 +16,7 @@ pub struct Mutation {
 
 const CUTS: &str = "a_power_cut_leaves_a_prefix_with_all_that_was_synced";
 const FAULTS: &str = "a_failure_of_the_disk_is_told_and_survived";
+const ANY_FAULT: &str = "a_fault_in_any_operation_is_told_and_survived";
 const DAMAGE: &str = "damage_is_never_taken_for_absence";
 const ONCE: &str = "a_url_is_new_exactly_once";
 const IMMEDIATE: &str = "immediate_answers_only_what_is_durable";
@@ -176,7 +177,7 @@ pub const ALL: &[Mutation] = &[
         "src/log/reader.rs",
         "            let chunk = self.chunk(self.offset, want, end)?;",
         "            let Ok(chunk) = self.chunk(self.offset, want, end) else {\n                return Ok(None);\n            };",
-        &[FAULTS],
+        &[FAULTS, ANY_FAULT],
     ),
     mutation(
         "a batch is several frames",
@@ -242,8 +243,9 @@ pub const ALL: &[Mutation] = &[
     mutation(
         "an answer rests on an entry that is not durable",
         "src/store/commit.rs",
-        "        if writer.syncer.synced() >= commit.hidden {",
-        "        if writer.syncer.synced() >= commit.hidden || batch.hashes.len() == 1 {",
+        "        let point = commit.point();\n        drop(commit);",
+        "        commit.appender.memtable().publish(commit.appender.mark());\n        \
+         let point = commit.point();\n        drop(commit);",
         &[IMMEDIATE],
     ),
     mutation(
