@@ -220,7 +220,7 @@ fn at_all_settings() {
 }
 
 fn tell(count: &BTreeMap<String, u64>) {
-    println!("faults tried: {}", count.values().sum::<u64>());
+    support::tell(&format!("faults tried: {}", count.values().sum::<u64>()));
     for (what, count) in count {
         println!("{count:7} {what}");
     }

@@ -146,7 +146,7 @@ fn at_any_moment_with_every_setting() {
         println!("{kills:>9} {cuts:>9} {leftovers:>9}  {setting}");
     }
     println!("said last: {:?}", tally.moments);
-    println!(
+    support::tell(&format!(
         "{} kills in {:.0?}: {} operations, {} of them there and not reported; {} entries \
          checked, {} refreshes of readers beside",
         tally.kills,
@@ -155,7 +155,7 @@ fn at_any_moment_with_every_setting() {
         tally.unreported,
         tally.checked,
         tally.refreshes
-    );
+    ));
     assert_eq!(tally.kills, STORES * LIVES * long());
     assert!(tally.operations > 20 * tally.kills && tally.refreshes > tally.kills);
 }

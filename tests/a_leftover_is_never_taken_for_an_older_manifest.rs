@@ -109,7 +109,7 @@ fn after_a_failed_sync_and_a_power_cut() {
         let seen = open(&disk).unwrap_or_else(|error| panic!("{what}: {error}"));
         whole(&seen, &what);
     }
-    println!("{rounds} power cuts after a sync that failed");
+    support::tell(&format!("{rounds} power cuts after a sync that failed"));
 }
 
 #[test]

@@ -78,13 +78,13 @@ fn all(durability: Durability, seed: u64) {
             cut_everywhere(setting, seed, &steps, &effort, &mut tried);
         }
     }
-    println!(
+    support::tell(&format!(
         "{durability:?}: {} workloads, {} power cuts and {} second ones during recovery, {} distinct disks",
         tried.workloads,
         tried.first,
         tried.second,
         tried.disks.len()
-    );
+    ));
     assert!(tried.first > 500 && tried.second > 1_000);
 }
 

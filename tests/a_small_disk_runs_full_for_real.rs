@@ -47,7 +47,7 @@ fn an_ext4_with_blocks_smaller_than_a_page() {
 fn on(number: u32) {
     let command = match namespace() {
         Ok(command) => command,
-        Err(why) => return println!("skipped, as no disk can be mounted: {why}"),
+        Err(why) => return support::tell(&format!("skipped, as no disk can be mounted: {why}")),
     };
     let (_dir, path) = place();
     let argument = format!("{number} {}", path.display());

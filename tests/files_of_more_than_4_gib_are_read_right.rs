@@ -63,7 +63,7 @@ fn in_one_segment() {
     let [size] = vfs.lengths(".seg")[..] else {
         panic!("{:?}", vfs.lengths(".seg"));
     };
-    println!(
+    support::tell(&format!(
         "a segment of {size} bytes ({}), of which {} were kept",
         if size > u64::from(u32::MAX) {
             "more than 4 GiB"
@@ -71,7 +71,7 @@ fn in_one_segment() {
             "4 GiB are crossed in the long form only"
         },
         vfs.kept()
-    );
+    ));
     assert!(size > count * KEY as u64 && vfs.kept() < 64 << 20);
     assert!(long() == 1 || size > 1 << 32);
 

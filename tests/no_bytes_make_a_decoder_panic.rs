@@ -84,10 +84,10 @@ fn run(name: &str, count: u64) {
         slowest = slowest.max(began.elapsed());
         tried += 1;
     }
-    println!(
+    support::tell(&format!(
         "{name}: {tried} inputs in {:?}, the slowest {slowest:?}",
         began.elapsed()
-    );
+    ));
     assert!(
         slowest < Duration::from_secs(20),
         "an input took {slowest:?}"

@@ -27,7 +27,7 @@ fn any_schedule(count: u64, test: fn()) {
     run(RandomScheduler::new_from_seed(1, count / 2), test);
     run(PctScheduler::new_from_seed(2, 3, count / 4), test);
     run(PctScheduler::new_from_seed(3, 6, count / 4), test);
-    println!("{count} schedules in {:?}", start.elapsed());
+    crate::support::tell(&format!("{count} schedules in {:?}", start.elapsed()));
 }
 
 fn run(scheduler: impl Scheduler + 'static, test: fn()) {

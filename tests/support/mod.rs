@@ -33,6 +33,13 @@ pub fn long() -> u64 {
     }
 }
 
+/// Tells what a test tried, also if it passes: what is printed in the usual way the
+/// harness shows only if it fails.
+pub fn tell(what: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{what}");
+}
+
 /// A directory that is removed at the end, and a path in it where no store is yet. In
 /// memory where there is such a place: thousands of syncs take their time on a disk.
 pub fn place() -> (tempfile::TempDir, PathBuf) {

@@ -60,12 +60,12 @@ impl Drop for Trials {
             .iter()
             .map(|(k, n)| format!("{k} {n}"))
             .collect();
-        println!(
+        crate::support::tell(&format!(
             "damaged files tried: {total} ({}); {} of them must be errors; at most {} KiB allocated",
             each.join(", "),
             self.errors,
             self.most / 1024
-        );
+        ));
     }
 }
 
