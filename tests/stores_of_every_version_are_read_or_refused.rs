@@ -196,42 +196,48 @@ fn is_refused(name: &str, expected: &str) {
 
 #[test]
 fn damaged_stores() {
-    for (name, expected) in [
+    // What to do, by the kind of file.
+    let segment = "restore the store from a copy, or make a new one of all that is intact \
+                   with `seen repair`; `seen verify` lists every damaged part of it";
+    let log = "the entries behind this point were reported as recorded, so they are not \
+               dropped silently: restore the store from a copy, or make a new one of all \
+               that is intact with `seen repair`";
+    let manifest = "restore the whole directory from a copy that was made while no writer \
+                    had it open (an older manifest alone does not know what was recorded \
+                    since), or make a new store of all that is intact with `seen repair`";
+    for (name, damage, remedy) in [
         (
             "block-with-a-flipped-bit",
             "STORE/000005.seg is damaged at byte 52: expected a block with the \
-             checksum 9fcc1f2e, found bytes with the checksum f72b1e0b; restore the \
-             store from a copy; `seen verify` lists every damaged part of it",
+             checksum 9fcc1f2e, found bytes with the checksum f72b1e0b",
+            segment,
         ),
         (
             "segment-missing",
             "STORE/000005.seg is damaged at byte 0: expected a file that the \
-             manifest names, found no file; restore the store from a copy; `seen \
-             verify` lists every damaged part of it",
+             manifest names, found no file",
+            segment,
         ),
         (
             "manifest-with-a-flipped-bit",
             "STORE/MANIFEST is damaged at byte 222: expected the header's checksum \
-             b33d7257, found 663e6d91; restore the whole directory from a copy that \
-             was made while no writer had it open: an older manifest alone does not \
-             know what was recorded since",
+             b33d7257, found 663e6d91",
+            manifest,
         ),
         (
             "log-cut-in-its-recorded-part",
             "STORE/000003.log is damaged at byte 118: expected a log of at least \
-             184 bytes, as was known before, found the end of the file; the entries \
-             behind this point were reported as recorded, so they are not dropped \
-             silently: restore the store from a copy",
+             184 bytes, as was known before, found the end of the file",
+            log,
         ),
         (
             "log-with-a-hole-in-its-synced-part",
             "STORE/000005.log is damaged at byte 88: expected a frame that was \
-             known to be synced, found zeros; the entries behind this point were \
-             reported as recorded, so they are not dropped silently: restore the \
-             store from a copy",
+             known to be synced, found zeros",
+            log,
         ),
     ] {
-        is_refused(name, expected);
+        is_refused(name, &format!("{damage}; {remedy}"));
     }
 }
 
