@@ -44,9 +44,18 @@ struct Names {
 #[derive(Debug, Default)]
 struct Node {
     bytes: Mutex<Vec<u8>>,
-    durable: Mutex<Vec<u8>>,
-    /// A sync of it is on.
+    durable: Mutex<Durable>,
+    /// Syncs of it that were begun.
+    syncs: AtomicU64,
+    /// A sync of it by the store's writer is on.
     syncing: AtomicBool,
+}
+
+/// What a sync left, the last by when it was begun.
+#[derive(Debug, Clone, Default)]
+struct Durable {
+    bytes: Vec<u8>,
+    sync: u64,
 }
 
 /// Lets the scheduler choose who goes on.
@@ -62,11 +71,15 @@ impl Memory {
             .durable
             .iter()
             .map(|(path, node)| {
-                let bytes = node.durable.lock().unwrap().clone();
+                let bytes = node.durable.lock().unwrap().bytes.clone();
+                let durable = Durable {
+                    bytes: bytes.clone(),
+                    sync: 0,
+                };
                 let node = Node {
-                    bytes: Mutex::new(bytes.clone()),
-                    durable: Mutex::new(bytes),
-                    syncing: AtomicBool::new(false),
+                    bytes: Mutex::new(bytes),
+                    durable: Mutex::new(durable),
+                    ..Node::default()
                 };
                 (path.clone(), Arc::new(node))
             })
@@ -239,7 +252,7 @@ impl OpenFile {
     fn sync_log(&self) -> Result<()> {
         let disk = &self.disk.0;
         disk.log_syncs.fetch_add(1, SeqCst);
-        let is_new = self.node.durable.lock().unwrap().is_empty();
+        let is_new = self.node.durable.lock().unwrap().sync == 0;
         if disk.has_failed.load(SeqCst) && !is_new {
             self.disk.wrong("a sync after one that failed", &self.path);
         }
@@ -260,9 +273,13 @@ impl OpenFile {
 
     /// What was there when the sync began is durable when it ends, and nothing else.
     fn make_durable(&self) {
+        let sync = self.node.syncs.fetch_add(1, SeqCst) + 1;
         let bytes = self.node.bytes.lock().unwrap().clone();
         pause();
-        *self.node.durable.lock().unwrap() = bytes;
+        let mut durable = self.node.durable.lock().unwrap();
+        if durable.sync < sync {
+            *durable = Durable { bytes, sync };
+        }
     }
 }
 
