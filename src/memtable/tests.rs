@@ -85,7 +85,7 @@ fn the_longest_key_fits() {
 fn readers_see_a_prefix_of_what_was_appended() {
     // Under Miri each step takes a thousand times as long, and huge pages are unknown.
     let (memory, count) = if cfg!(miri) {
-        (1 << 20, 150)
+        (1 << 20, 40)
     } else {
         (8 << 20, 60_000)
     };
