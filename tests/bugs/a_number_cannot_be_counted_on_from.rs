@@ -20,6 +20,16 @@ fn it_is_refused() {
             expect_refused(&vfs, "the number of the next f");
         }
     }
+    // A repair, which takes what an intact manifest says of its logs, counted on too.
+    for number in [0u64, 1 << 62, u64::MAX] {
+        let vfs = with_manifest(sample, |manifest| {
+            let fields = manifest.fields.0.iter_mut();
+            for (_, log) in fields.filter(|(tag, _)| *tag == 8 | MUST) {
+                log[8..16].copy_from_slice(&number.to_le_bytes());
+            }
+        });
+        expect_refused(&vfs, "the number of a log's first frame");
+    }
     let name = sample.name(".log", 0);
     for number in [0u64, 1 << 62, u64::MAX] {
         let whole = sample.file(&name);
