@@ -43,9 +43,10 @@ fn each_file_that_the_docs_name() {
     let mut count = 0;
     for document in ["docs/durability.md", "docs/testing.md", "fuzz/README.md"] {
         let text = fs::read_to_string(root.join(document)).unwrap();
-        for unfinished in ["FIGURES", "MUTATIONS", "\nRUNS"] {
-            assert!(!text.contains(unfinished), "{document}: {unfinished}");
-        }
+        // A place that was to be filled in.
+        let is_left = |word: &&str| word.len() > 3 && word.chars().all(|c| c.is_ascii_uppercase());
+        let left = text.lines().map(str::trim).find(is_left);
+        assert_eq!(left, None, "{document}");
         for name in text.split('`').skip(1).step_by(2) {
             let is_test = name.matches('_').count() >= 3 && !name.contains([' ', '/', ':']);
             if is_test && !name.contains(char::is_uppercase) {
