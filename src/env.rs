@@ -3,7 +3,7 @@
 //! All three are given when a store is opened; nothing else in this crate reads
 //! a clock or asks for random bytes, so that a run can be repeated exactly.
 
-use crate::record::millis_of;
+use crate::record::seconds_of;
 use crate::vfs::{Os, Vfs};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Tells the time.
 pub trait Clock: Debug + Send + Sync {
-    /// The time of day, for stamps.
+    /// The time of day, for stamps, claims and expiry. A store that is open never goes back
+    /// in time with it.
     fn now(&self) -> SystemTime;
     /// Time since some fixed moment that never runs backwards. Under
     /// [`Driver::Manual`](crate::Driver::Manual) it decides when a step syncs; a
@@ -50,8 +51,8 @@ impl Default for Env {
 }
 
 impl Env {
-    pub(crate) fn now_millis(&self) -> u64 {
-        millis_of(self.clock.now())
+    pub(crate) fn now_seconds(&self) -> u64 {
+        seconds_of(self.clock.now())
     }
 
     pub(crate) fn random<const N: usize>(&self) -> std::io::Result<[u8; N]> {

@@ -165,6 +165,32 @@ pub enum Error {
         last: u64,
     },
 
+    /// The claim is not in force under this token: it ran out and another was granted, or
+    /// it was settled, or the URL forgotten. Nothing was changed.
+    #[error(
+        "the claim {token} on {url} is lost: {found}; claim the URL again if it is still wanted"
+    )]
+    LeaseLost {
+        /// The URL's key.
+        url: String,
+        /// The claim's token.
+        token: String,
+        /// What is known of the URL instead.
+        found: String,
+    },
+
+    /// The store keeps no times, and so nothing that rests on them.
+    #[error(
+        "the store {} was created without stamps, which {what} need; make another store with stamps for them",
+        .path.display()
+    )]
+    StampsOff {
+        /// The store's directory.
+        path: PathBuf,
+        /// What was asked for.
+        what: &'static str,
+    },
+
     /// The handle was opened read-only.
     #[error("the store {} is open read-only; open it for writing", .path.display())]
     ReadOnly {

@@ -21,8 +21,11 @@ use crate::wire::{MUST_UNDERSTAND, Malformed, Reader};
 use std::fmt;
 use std::path::Path;
 
-/// The format version that this build writes, and the only one it reads.
-pub(crate) const VERSION: u32 = 1;
+/// The format version that this build writes.
+pub(crate) const VERSION: u32 = 2;
+
+/// The oldest that it reads.
+const OLDEST: u32 = 1;
 
 /// No release will come to this version: a header that names it is damaged.
 const NO_VERSION: u32 = 1 << 10;
@@ -76,6 +79,8 @@ impl fmt::Debug for StoreId {
 /// A header that was read and whose checksum fits.
 #[derive(Debug)]
 pub(crate) struct Header {
+    /// The format version, from 1 to [`VERSION`].
+    pub(crate) version: u32,
     pub(crate) store: StoreId,
     pub(crate) number: u64,
     pub(crate) fields: Vec<u8>,
@@ -153,19 +158,20 @@ pub(crate) fn read(file: &dyn File, path: &Path, kind: FileKind) -> Result<Heade
         computed = crc32fast::hash(&bytes);
         crc_fits = stored == computed;
     }
-    if version != VERSION {
-        if (VERSION..NO_VERSION).contains(&version) && !damaged_version(&bytes, stored, fits) {
+    if !(OLDEST..=VERSION).contains(&version) {
+        let is_damaged = fits && version_by_checksum(&bytes, stored).is_some();
+        if (VERSION..NO_VERSION).contains(&version) && !is_damaged {
             return Err(Error::UnsupportedFormat {
                 path: path.to_path_buf(),
                 what: "format version",
                 found: version.to_string(),
-                supported: VERSION.to_string(),
+                supported: format!("{OLDEST} to {VERSION}"),
             });
         }
         return Err(Error::corrupt(
             path,
             8,
-            format!("format version {VERSION}"),
+            format!("format version {OLDEST} to {VERSION}"),
             version.to_string(),
         ));
     }
@@ -186,6 +192,7 @@ pub(crate) fn read(file: &dyn File, path: &Path, kind: FileKind) -> Result<Heade
         ));
     }
     Ok(Header {
+        version,
         store: StoreId { id, incarnation },
         number,
         fields,
@@ -235,16 +242,17 @@ pub(crate) fn looks_like(
     Ok(bytes.starts_with(&expected) && same_store)
 }
 
-/// Whether the header is one of this version whose version number was damaged.
-fn damaged_version(bytes: &[u8], stored: u32, fits: bool) -> bool {
-    let (Some(before), Some(after)) = (bytes.get(..8), bytes.get(12..)) else {
-        return false;
-    };
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(before);
-    hasher.update(&VERSION.to_le_bytes());
-    hasher.update(after);
-    fits && hasher.finalize() == stored
+/// The version with which the checksum `stored` fits a header's other bytes: what it was
+/// if nothing else is damaged.
+pub(crate) fn version_by_checksum(bytes: &[u8], stored: u32) -> Option<u32> {
+    let (before, after) = (bytes.get(..8)?, bytes.get(12..)?);
+    (OLDEST..=VERSION).find(|version| {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(before);
+        hasher.update(&version.to_le_bytes());
+        hasher.update(after);
+        hasher.finalize() == stored
+    })
 }
 
 impl Header {

@@ -46,7 +46,10 @@
 //! # What is promised
 //!
 //! - [`insert`](Seen::insert) is true exactly once for a URL, whatever the number of
-//!   threads.
+//!   threads, until it is [forgotten](Seen::forget) or
+//!   [expires](Builder::expire_after).
+//! - A [claim](Seen::claim) is granted to one caller at a time, and says what came of it:
+//!   fetched, failed, to be tried again. Nobody else can settle it.
 //! - When a write returns, it survives the process being killed; after
 //!   [`sync`](Seen::sync), a power loss. [`Durability`] says when the store syncs by
 //!   itself: by default every second.
@@ -56,6 +59,14 @@
 //!   [`repair`](Seen::repair) makes a new store of all that is intact.
 //! - One writer, any number of readers in other processes
 //!   ([`open_read_only`](Seen::open_read_only)).
+//!
+//! # A crawler's bookkeeping
+//!
+//! A URL that is known is *seen*, *claimed*, *fetched* or *failed* ([`State`]).
+//! [`claim`](Seen::claim) gives one worker the right to fetch it for a time;
+//! [`Lease`] settles it, or a [`Batch`] does, together with the links that were found.
+//! [`due`](Seen::due) gives what can be claimed. So a crawler needs no list of its own of
+//! what is still to be done, and goes on where it was killed; `examples/crawl` is one.
 //!
 //! # Features
 //!
@@ -91,9 +102,9 @@ pub use canon::{Canon, Key, ToKey};
 pub use env::Env;
 pub use error::{Corrupt, Error, InvalidUrl, Result};
 pub use options::{Driver, Durability, Reads, Writes};
-pub use record::Record;
+pub use record::{InvalidToken, Outcome, Record, State, StateKind, Token};
 pub use stats::LookupStats;
 pub use store::{
-    Batch, Builder, Cut, Lost, MemoryStats, Outcome, Progress, Recovery, RepairReport, Scan, Seen,
-    Stats, VerifyReport, verify,
+    Applied, Batch, Builder, Claim, Cut, Lease, Lost, MemoryStats, Progress, Query, Recovery,
+    RepairReport, Scan, Seen, StateStats, Stats, VerifyReport, verify,
 };

@@ -17,10 +17,16 @@
 //! 8   log   one field for each live log, oldest first; must be understood:
 //!           u64 number, u64 sequence number of its first frame,
 //!           u64 final length in bytes, or 0 while it is not known
+//! 9   u64   keys by state (seen, claimed, fetched, failed: one u64 each), as far as
+//!           frames are in segments; must be understood; absent in version 1
+//! 10  u64   the epoch of the last claims; must be understood; absent if there were none
+//! 11  u64   ages in seconds at which records expire (seen, fetched, failed: one u64
+//!           each, 2^64 - 1 for never); must be understood; absent if none do
 //! ```
 
 use crate::error::{Error, Result};
-use crate::header::{self, FileKind, MAX_NUMBER, StoreId, malformed, unknown_field};
+use crate::header::{self, FileKind, Header, MAX_NUMBER, StoreId, malformed, unknown_field};
+use crate::record::{Counts, Expiry};
 use crate::segment::SegmentRef;
 use crate::vfs::{File, Vfs, write_all_at};
 use crate::wire::{Malformed, Reader, put_field};
@@ -29,6 +35,9 @@ use std::sync::Arc;
 
 pub(crate) const FILE_NAME: &str = "MANIFEST";
 pub(crate) const TEMPORARY: &str = "MANIFEST.tmp";
+
+/// An age that no record comes to.
+const NEVER: u64 = u64::MAX;
 
 mod tag {
     use crate::wire::MUST_UNDERSTAND;
@@ -41,6 +50,9 @@ mod tag {
     pub(super) const POSITION: u16 = 6;
     pub(super) const RUN: u16 = 7 | MUST_UNDERSTAND;
     pub(super) const LOG: u16 = 8 | MUST_UNDERSTAND;
+    pub(super) const COUNTS: u16 = 9 | MUST_UNDERSTAND;
+    pub(super) const EPOCH: u16 = 10 | MUST_UNDERSTAND;
+    pub(super) const EXPIRY: u16 = 11 | MUST_UNDERSTAND;
 }
 
 /// What a store consists of.
@@ -60,6 +72,12 @@ pub(crate) struct Manifest {
     pub(crate) runs: Vec<Vec<SegmentRef>>,
     /// Oldest first.
     pub(crate) logs: Vec<LogRef>,
+    /// Keys by state, as far as frames are in segments; `None` in a manifest of version 1,
+    /// where every entry of a segment is one.
+    pub(crate) counts: Option<Counts>,
+    /// The epoch of the last claims; 0 if there were none.
+    pub(crate) epoch: u64,
+    pub(crate) expiry: Expiry,
 }
 
 /// A log as the manifest names it.
@@ -102,10 +120,10 @@ impl Manifest {
             ));
         }
         header.check_identity(&path, header.store, 0)?;
-        Manifest::decode(&path, header.store, &header.fields).map(Some)
+        Manifest::decode(&path, &header).map(Some)
     }
 
-    fn decode(path: &Path, store: StoreId, fields: &[u8]) -> Result<Manifest> {
+    fn decode(path: &Path, header: &Header) -> Result<Manifest> {
         let base = 48;
         let bad = |m| malformed(path, base, m);
         let mut policy = None;
@@ -116,7 +134,10 @@ impl Manifest {
         let mut position = None;
         let mut runs = Vec::new();
         let mut logs = Vec::new();
-        let mut reader = Reader::new(fields);
+        let mut counts = None;
+        let mut epoch = 0;
+        let mut expiry = Expiry::default();
+        let mut reader = Reader::new(&header.fields);
         while !reader.is_empty() {
             let at = reader.offset();
             let (field, bytes) = reader.field().map_err(bad)?;
@@ -160,7 +181,23 @@ impl Manifest {
                     runs.push(run);
                 }
                 tag::LOG => logs.push(LogRef::decode(&mut value).map_err(in_field)?),
-                other => unknown_field(path, other, "fields 1 to 8")?,
+                tag::COUNTS => {
+                    let mut next = || value.u64("a number of keys").map_err(in_field);
+                    counts = Some(Counts([next()?, next()?, next()?, next()?]));
+                }
+                tag::EPOCH => epoch = value.u64("an epoch").map_err(in_field)?,
+                tag::EXPIRY => {
+                    let mut next = || {
+                        let age = value.u64("an age in seconds").map_err(in_field)?;
+                        Ok::<_, Error>((age != NEVER).then_some(age))
+                    };
+                    expiry = Expiry {
+                        seen: next()?,
+                        fetched: next()?,
+                        failed: next()?,
+                    };
+                }
+                other => unknown_field(path, other, "fields 1 to 11")?,
             }
         }
         let (Some(policy), Some(stamps), Some(seed), Some(next_number), Some(sequence)) =
@@ -173,8 +210,12 @@ impl Manifest {
                 "one of them is missing",
             ));
         };
+        if counts.is_none() && header.version > 1 {
+            let expected = format!("the field 9 of a manifest of version {}", header.version);
+            return Err(Error::corrupt(path, base, expected, "none"));
+        }
         let manifest = Manifest {
-            store,
+            store: header.store,
             policy,
             stamps,
             seed,
@@ -183,6 +224,9 @@ impl Manifest {
             position,
             runs,
             logs,
+            counts,
+            epoch,
+            expiry,
         };
         manifest.check(path)?;
         Ok(manifest)
@@ -223,6 +267,14 @@ impl Manifest {
             let expected = format!("the number of a log's first frame, 1 to {MAX_NUMBER}");
             return Some((expected, first.to_string()));
         }
+        if self.epoch > MAX_NUMBER {
+            let expected = format!("an epoch of at most {MAX_NUMBER}");
+            return Some((expected, self.epoch.to_string()));
+        }
+        if self.counts.is_some_and(|counts| counts.sum() > MAX_NUMBER) {
+            let expected = format!("at most {MAX_NUMBER} keys");
+            return Some((expected, "more".into()));
+        }
         // So that the bytes of other files can be counted with them.
         let mut sizes = segments().map(|segment| segment.size);
         let sum = sizes.try_fold(0u64, u64::checked_add);
@@ -258,6 +310,22 @@ impl Manifest {
             let mut value = Vec::with_capacity(24);
             log.encode(&mut value);
             put_field(&mut fields, tag::LOG, &value);
+        }
+        if let Some(Counts(counts)) = self.counts {
+            let value = counts.map(u64::to_le_bytes);
+            put_field(&mut fields, tag::COUNTS, value.as_flattened());
+        }
+        if self.epoch > 0 {
+            put_field(&mut fields, tag::EPOCH, &self.epoch.to_le_bytes());
+        }
+        if !self.expiry.is_never() {
+            let Expiry {
+                seen,
+                fetched,
+                failed,
+            } = self.expiry;
+            let value = [seen, fetched, failed].map(|age| age.unwrap_or(NEVER).to_le_bytes());
+            put_field(&mut fields, tag::EXPIRY, value.as_flattened());
         }
         header::encode(FileKind::Manifest, self.store, 0, &fields)
     }

@@ -1,8 +1,10 @@
 //! What is chosen when a store is created or opened.
 
 use crate::canon::Canon;
+use crate::compact::PIECE;
 use crate::env::Env;
 use crate::error::{Error, Result};
+use crate::record::Expiry;
 use std::time::Duration;
 
 /// When the store makes its log survive a power loss by itself.
@@ -77,6 +79,27 @@ pub(crate) const DEFAULT_SEGMENT_SIZE: u64 = 256 << 20;
 /// The default rate of false positives.
 pub(crate) const DEFAULT_RATE: f64 = 0.01;
 
+/// The age at which records expire, by state: what was asked for, if anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ExpiryOption {
+    pub(crate) seen: Option<Option<u64>>,
+    pub(crate) fetched: Option<Option<u64>>,
+    pub(crate) failed: Option<Option<u64>>,
+    /// An age for claims was asked for, which do not expire.
+    pub(crate) claimed: bool,
+}
+
+impl ExpiryOption {
+    /// The store's, as far as nothing else was asked for.
+    pub(crate) fn applied_to(self, store: Expiry) -> Expiry {
+        Expiry {
+            seen: self.seen.unwrap_or(store.seen),
+            fetched: self.fetched.unwrap_or(store.fetched),
+            failed: self.failed.unwrap_or(store.failed),
+        }
+    }
+}
+
 /// Options as the builder collected them.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
@@ -84,6 +107,7 @@ pub(crate) struct Options {
     pub(crate) canon: Option<Canon>,
     /// `None`: the store's own, or true for a new one.
     pub(crate) stamps: Option<bool>,
+    pub(crate) expiry: ExpiryOption,
     pub(crate) rate: f64,
     pub(crate) durability: Durability,
     pub(crate) memory: usize,
@@ -92,6 +116,8 @@ pub(crate) struct Options {
     pub(crate) writes: Writes,
     pub(crate) driver: Driver,
     pub(crate) env: Env,
+    /// Entries that one piece of a merge takes.
+    pub(crate) piece: usize,
 }
 
 impl Default for Options {
@@ -99,6 +125,7 @@ impl Default for Options {
         Options {
             canon: None,
             stamps: None,
+            expiry: ExpiryOption::default(),
             rate: DEFAULT_RATE,
             durability: Durability::default(),
             memory: DEFAULT_MEMORY,
@@ -107,6 +134,7 @@ impl Default for Options {
             writes: Writes::default(),
             driver: Driver::default(),
             env: Env::default(),
+            piece: PIECE,
         }
     }
 }
@@ -147,6 +175,21 @@ impl Options {
             return wrong(
                 "durability",
                 "an interval above zero (or Durability::Immediate)".into(),
+                "0 s".into(),
+            );
+        }
+        if self.expiry.claimed {
+            return wrong(
+                "expire_state_after",
+                "an age of what is seen, fetched or failed: claims run out by themselves".into(),
+                "one of what is claimed".into(),
+            );
+        }
+        let ages = [self.expiry.seen, self.expiry.fetched, self.expiry.failed];
+        if ages.into_iter().flatten().flatten().any(|age| age == 0) {
+            return wrong(
+                "expire_after",
+                "more than zero (or none, for never)".into(),
                 "0 s".into(),
             );
         }

@@ -30,7 +30,7 @@ struct Script {
     steps: &'static [Step],
 }
 
-const SCRIPTS: [Script; 5] = [
+const SCRIPTS: [Script; 6] = [
     Script {
         name: "log",
         before: &[],
@@ -118,6 +118,31 @@ const SCRIPTS: [Script; 5] = [
             ("durable batch", |w| w.batch(2, 60, true)),
         ],
     },
+    Script {
+        name: "records",
+        before: &[
+            ("open", open),
+            ("plant", World::plant),
+            ("flush", World::flush),
+            ("close", World::close),
+        ],
+        steps: &[
+            ("open", open),
+            ("claim", World::claim),
+            ("claim", World::claim),
+            ("forget", World::forget),
+            ("fetch", World::fetch),
+            ("flush", World::flush),
+            ("look up", World::look_up),
+            ("plant", World::plant),
+            ("compact", World::compact),
+            ("forget", World::forget),
+            ("kill", World::kill),
+            ("open", open),
+            ("fetch", World::fetch),
+            ("forget", World::forget),
+        ],
+    },
 ];
 
 fn open(world: &mut World) {
@@ -160,6 +185,8 @@ fn try_all(
     let mut right = before.again(script.name, None);
     right.sim.watch();
     carry_out(&mut right, script.steps, 0);
+    let forgotten = if script.name == "records" { 3 } else { 0 };
+    assert_eq!(right.model.gone().len(), forgotten);
     let operations: Vec<Operation> = right.sim.trace();
     let only = std::env::var("SEENDB_TEST_TRIAL").ok();
     let mut failed = 0;

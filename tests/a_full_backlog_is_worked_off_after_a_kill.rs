@@ -29,6 +29,7 @@ fn open(sim: &Arc<Sim>, driver: Driver) -> Seen {
         writes: Writes::Map,
         reads: Reads::Map,
         stamps: true,
+        expiry: None,
     };
     let session = Session::new(sim.clone(), setting, 1);
     session.builder().driver(driver).open().unwrap()

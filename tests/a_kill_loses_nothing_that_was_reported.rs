@@ -31,7 +31,7 @@ const STORES: u64 = 2 * SETTINGS;
 const LIVES: u64 = 5;
 
 /// What a writer can be at when it is killed: the word with which it says so, the most
-/// milliseconds that follow, and how many operations it does before it closes.
+/// seconds that follow, and how many operations it does before it closes.
 const MOMENTS: [(&str, u64, u64); 5] = [
     ("opening", 2, 30),
     ("opened", 40, 1 << 40),
@@ -98,12 +98,12 @@ fn perform(seen: &Seen, operation: &Operation) -> String {
         answers.push(seen.insert(again).unwrap());
     }
     let shared = operation.shared.as_ref();
-    if let Some(at_millis) = operation.at {
+    if let Some(seconds) = operation.at {
         let mut batch = seen.batch();
         for url in &operation.own {
             batch.insert(url).unwrap();
         }
-        batch.at(at(at_millis));
+        batch.at(at(seconds));
         if let Some(position) = operation.position {
             batch.position(position);
         }

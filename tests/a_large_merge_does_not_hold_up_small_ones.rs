@@ -26,7 +26,7 @@ fn small_runs_are_merged_first() {
     assert_eq!((seen.stats().runs, seen.stats().merges), (9, 0));
 
     for run in 0..8 {
-        flush(1_000_000 + run * 100, 50);
+        flush(1_000_000 + run * 100, 20);
     }
     assert_eq!(seen.stats().runs, 17);
     // Eight small runs beside what will be one: that is one too many.

@@ -1,6 +1,7 @@
 //! The power is cut at every operation on the disk, and again at every operation of the
 //! recovery. What is there afterwards is a prefix of what was accepted, with everything
-//! that was synced; batches are whole; nothing is invented; the store goes on working.
+//! that was synced; batches are whole; nothing is invented, and nothing forgotten comes
+//! back; no token is given twice; the store goes on working.
 //!
 //! `SEENDB_TEST_LONG=1` tries about twenty times as many.
 #![allow(
@@ -15,7 +16,9 @@ use seendb::Durability;
 use seendb::vfs::sim::{Fault, Operation, Sim};
 use std::collections::HashSet;
 use std::sync::Arc;
-use support::workload::{INTERVAL, Model, PATH, Session, Setting, Step, settings, steps};
+use support::workload::{
+    How, INTERVAL, Model, PATH, Session, Setting, Step, inserts, settings, steps,
+};
 
 /// What was tried.
 #[derive(Default)]
@@ -163,9 +166,10 @@ fn cut_recovery(
 /// Opens the store after a power cut, by a reader first, and uses it.
 fn recover(disk: &Arc<Sim>, cut: &Session, at: &dyn Fn() -> String) {
     let mut after = resumed(disk, cut);
+    after.clock.set(after.now);
     // A store whose creation was cut short is none yet.
     if let Ok(reader) = after.builder().open_read_only() {
-        let checked = after.model.check(&reader, after.setting, false);
+        let checked = after.model.check(&reader, after.setting, after.now, false);
         checked.unwrap_or_else(|wrong| panic!("{}: a reader: {wrong}", at()));
     } else if disk
         .names(PATH)
@@ -181,7 +185,9 @@ fn go_on(after: &mut Session) -> Result<(), String> {
     let error = |error: seendb::Error| error.to_string();
     after.open().map_err(error)?;
     let count = check(after, false)?;
-    after.model.settle(count);
+    if let Some(seen) = &after.seen {
+        after.model.settle(seen, count)?;
+    }
     if after.setting.durability == Durability::Immediate {
         after.model.durable = count;
     }
@@ -189,11 +195,11 @@ fn go_on(after: &mut Session) -> Result<(), String> {
     let position = positions.max().unwrap_or(0) + 7;
     let steps = [
         Step::Insert(3),
-        Step::Batch {
-            keys: vec![900, 901, 1],
-            position: Some(position),
-            immediate: false,
-        },
+        inserts(vec![900, 901, 1], Some(position)),
+        Step::Forget(900),
+        Step::Claim(904),
+        Step::Claim(5),
+        Step::Settle(904, How::Fetched(200)),
         Step::Sync,
         Step::Insert(902),
         Step::Close,
@@ -233,7 +239,7 @@ fn check(after: &Session, all: bool) -> Result<usize, String> {
     let Some(seen) = &after.seen else {
         return Err("no store is open".into());
     };
-    let count = after.model.check(seen, after.setting, all)?;
+    let count = after.model.check(seen, after.setting, after.now, all)?;
     let report = seen.verify(&mut |_| {}).map_err(|e| e.to_string())?;
     if !report.damage.is_empty() || !report.leftovers.is_empty() {
         return Err(format!("verify: {report:?}"));

@@ -24,6 +24,7 @@ enum Do {
         position: Option<i8>,
         immediate: bool,
     },
+    Forget(Vec<u16>),
     Get(u16),
     GetMany(Vec<u16>),
     Scan(u16, usize),
@@ -70,6 +71,7 @@ fn operation() -> impl Strategy<Value = Do> {
         8 => keys.clone().prop_map(Do::InsertMany),
         8 => (keys.clone(), proptest::option::of(any::<u32>()), proptest::option::of(-2i8..4), any::<bool>())
             .prop_map(|(keys, time, position, immediate)| Do::Apply { keys, time, position, immediate }),
+        4 => keys.clone().prop_map(Do::Forget),
         8 => key.clone().prop_map(Do::Get),
         4 => keys.prop_map(Do::GetMany),
         4 => (key.clone(), 0usize..30).prop_map(|(key, len)| Do::Scan(key, len)),
@@ -229,17 +231,23 @@ impl Pair {
             } => {
                 self.apply(&keys, time, position, immediate);
             }
+            Do::Forget(numbers) => {
+                let keys: Vec<_> = numbers.into_iter().map(key).collect();
+                let there = |key| self.map.remove(key).is_some();
+                let expected: Vec<_> = keys.iter().map(there).collect();
+                assert_eq!(self.seen().forget_many(&keys).unwrap(), expected);
+            }
             Do::Get(number) => {
                 let key = key(number);
                 let found = self.seen().get(&key).unwrap();
-                assert_eq!(found.map(millis), self.record(&key), "{key:?}");
+                assert_eq!(found.clone().map(seconds), self.record(&key), "{key:?}");
                 assert_eq!(self.seen().contains(&key).unwrap(), found.is_some());
             }
             Do::GetMany(numbers) => {
                 let keys: Vec<_> = numbers.into_iter().map(key).collect();
                 let expected: Vec<_> = keys.iter().map(|key| self.record(key)).collect();
                 let found = self.seen().get_many(&keys).unwrap();
-                let found: Vec<_> = found.into_iter().map(|r| r.map(millis)).collect();
+                let found: Vec<_> = found.into_iter().map(|r| r.map(seconds)).collect();
                 assert_eq!(found, expected);
             }
             Do::Scan(number, len) => {
@@ -312,8 +320,8 @@ impl Pair {
             batch.insert(key).unwrap();
         }
         if let Some(time) = time {
-            // Below a millisecond nothing is kept.
-            batch.at(at(u64::from(time)) + Duration::from_micros(900));
+            // Below a second nothing is kept.
+            batch.at(at(u64::from(time)) + Duration::from_millis(900));
         }
         if immediate {
             batch.durability(Durability::Immediate);
@@ -354,7 +362,7 @@ impl Pair {
         let found: Vec<_> = seen
             .scan(prefix)
             .unwrap()
-            .map(|entry| entry.map(|(key, record)| (key, millis(record))).unwrap())
+            .map(|entry| entry.map(|(key, record)| (key, seconds(record))).unwrap())
             .collect();
         assert!(
             found == expected,
@@ -371,10 +379,10 @@ impl Pair {
     }
 }
 
-fn millis(record: Record) -> Option<u64> {
+fn seconds(record: Record) -> Option<u64> {
     record
         .first_seen
-        .map(|time| time.duration_since(at(0)).unwrap().as_millis() as u64)
+        .map(|time| time.duration_since(at(0)).unwrap().as_secs())
 }
 
 #[test]

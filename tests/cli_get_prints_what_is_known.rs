@@ -23,8 +23,10 @@ fn an_object_a_line_with_url_seen_and_first_seen() {
     assert_eq!(objects[0]["key"], "http://a.example/");
     assert_eq!(objects[0]["seen"], true);
     let time = objects[0]["first_seen"].as_str().unwrap();
-    assert_eq!(time.len(), "2026-01-01T00:00:00.000Z".len(), "{time}");
+    assert_eq!(time.len(), "2026-01-01T00:00:00Z".len(), "{time}");
     assert!(time.starts_with("20") && time.ends_with('Z'), "{time}");
+    assert_eq!(objects[0]["changed"], time);
+    assert_eq!(objects[0]["state"], "seen");
     assert_eq!(
         objects[1],
         json!({"url": "http://b.example/", "key": "http://b.example/", "seen": false, "first_seen": null})

@@ -21,7 +21,8 @@ fn the_help_fits_a_screen_and_starts_with_three_examples() {
 fn each_command_has_examples_and_exit_statuses() {
     let place = Place::new();
     for command in [
-        "new", "has", "get", "list", "stats", "verify", "compact", "repair",
+        "new", "has", "get", "list", "claim", "due", "fetched", "failed", "release", "forget",
+        "stats", "verify", "compact", "repair",
     ] {
         let help = place.seen(&[command, "--help"], "").quiet(0).text();
         assert!(
@@ -32,4 +33,11 @@ fn each_command_has_examples_and_exit_statuses() {
     }
     let help = place.seen(&["new", "--help"], "").quiet(0).text();
     assert!(help.contains("counts as printed"), "{help}");
+    let help = place.seen(&["failed", "--help"], "").quiet(0).text();
+    assert!(
+        help.contains("Without --retry a failure is final"),
+        "{help}"
+    );
+    let help = place.seen(&["list", "--help"], "").quiet(0).text();
+    assert!(help.contains("within an"), "{help}");
 }

@@ -86,6 +86,7 @@ fn a_block_a_log_tail_and_a_segment_are_listed_and_the_rest_is_there() {
     assert!(line(&segments[0]).contains("checksum"), "{text}");
     assert!(line(&segments[1]).contains("found no file"), "{text}");
     assert!(line(&log).contains("batch "), "{text}");
+    assert!(text.contains("\nolder: a URL that was"), "{text}");
     assert!(text.ends_with("3 parts lost\n"), "{text}");
     assert_eq!(place.files("s"), before);
 

@@ -1,6 +1,8 @@
 //! The stores in tests/fixtures give the answers that they always gave, or the error; and
 //! what this build writes is, byte for byte, what they have.
 //!
+//! Version 1 kept milliseconds: now seconds are read.
+//!
 //! `SEENDB_UPDATE_FIXTURES=1` writes stores that are missing; see tests/fixtures/README.md.
 #![allow(
     clippy::unwrap_used,
@@ -13,21 +15,30 @@ mod support;
 #[path = "fixtures/write.rs"]
 mod write;
 
-use seendb::{Canon, Driver, Error, Reads, Seen};
+use seendb::{Canon, Claim, Driver, Error, Outcome, Reads, Seen, State, Token};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use support::{at, copy_dir, entries, listing, names, place};
 use write::{START, stores};
 
-fn directory() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1")
+/// Versions of the format whose stores are opened.
+const VERSIONS: [u32; 2] = [1, 2];
+
+fn directory(version: u32) -> PathBuf {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    fixtures.join(format!("v{version}"))
+}
+
+/// The present version.
+fn present() -> PathBuf {
+    directory(VERSIONS[VERSIONS.len() - 1])
 }
 
 #[test]
 fn what_is_written_is_what_was_written_ever_since() {
     if std::env::var_os("SEENDB_UPDATE_FIXTURES").is_some() {
         for (name, files) in stores() {
-            let dir = directory().join(name);
+            let dir = present().join(name);
             std::fs::create_dir_all(&dir).unwrap();
             for (file, bytes) in files {
                 let path = dir.join(file);
@@ -40,18 +51,18 @@ fn what_is_written_is_what_was_written_ever_since() {
     let mut all: Vec<_> = stores();
     all.sort();
     let written: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names(&directory(), ""), written);
+    assert_eq!(names(&present(), ""), written);
     for (name, files) in &all {
-        let there = listing(&directory().join(name));
+        let there = listing(&present().join(name));
         let there = there.into_iter().map(|(file, (_, bytes))| (file, bytes));
         assert!(there.eq(files.clone()), "{name} is written otherwise now");
     }
 }
 
 /// Opens a copy of a store, for reading and then for writing, and tries it each time.
-fn each_way(name: &str, mut check: impl FnMut(&Path, Result<Seen, Error>)) {
+fn each_way(version: u32, name: &str, mut check: impl FnMut(&Path, Result<Seen, Error>)) {
     let (_dir, copy) = place();
-    copy_dir(&directory().join(name), &copy);
+    copy_dir(&directory(version).join(name), &copy);
     for reads in [Reads::Map, Reads::Pread] {
         check(&copy, Seen::builder(&copy).reads(reads).open_read_only());
     }
@@ -59,9 +70,26 @@ fn each_way(name: &str, mut check: impl FnMut(&Path, Result<Seen, Error>)) {
     check(&copy, open);
 }
 
+fn each_version(name: &str, mut check: impl FnMut(&Path, Result<Seen, Error>)) {
+    for version in VERSIONS {
+        each_way(version, name, &mut check);
+    }
+}
+
 /// Expects exactly these entries, in the order of keys.
 fn has(name: &str, expected: &[(&[u8], Option<SystemTime>)], position: Option<u64>) {
-    each_way(name, |path, opened| {
+    for version in VERSIONS {
+        version_has(version, name, expected, position);
+    }
+}
+
+fn version_has(
+    version: u32,
+    name: &str,
+    expected: &[(&[u8], Option<SystemTime>)],
+    position: Option<u64>,
+) {
+    each_way(version, name, |path, opened| {
         let seen = opened.unwrap();
         let found = entries(&seen);
         let found: Vec<_> = found
@@ -76,7 +104,7 @@ fn has(name: &str, expected: &[(&[u8], Option<SystemTime>)], position: Option<u6
         assert_eq!(report.entries, expected.len() as u64);
     });
     let (_dir, copy) = place();
-    copy_dir(&directory().join(name), &copy);
+    copy_dir(&directory(version).join(name), &copy);
     let seen = Seen::open(&copy).unwrap();
     for (key, first_seen) in expected {
         assert_eq!(seen.get(key).unwrap().unwrap().first_seen, *first_seen);
@@ -91,7 +119,7 @@ fn has(name: &str, expected: &[(&[u8], Option<SystemTime>)], position: Option<u6
 
 /// The URLs `from..to`, inserted so many seconds after the first moment.
 fn urls(from: u32, to: u32, seconds: u64) -> Vec<(Vec<u8>, Option<SystemTime>)> {
-    let time = Some(at(START + seconds * 1000));
+    let time = Some(at(START + seconds));
     (from..to)
         .map(|i| (format!("https://example.com/{i:02}").into_bytes(), time))
         .collect()
@@ -106,17 +134,21 @@ fn borrowed(entries: &[(Vec<u8>, Option<SystemTime>)]) -> Vec<(&[u8], Option<Sys
 
 #[test]
 fn raw_with_stamps_and_positions() {
-    let expected: [(&[u8], _); 4] = [
-        (b"\x00\xff not a URL", Some(at(START + 86_400_000))),
-        (b"https://example.com/", Some(at(START))),
-        (b"https://example.org/a?b=c", Some(at(START + 1))),
-        (&[b'k'; 300], Some(at(START + 5))),
-    ];
     let name = "raw-with-stamps-and-positions";
-    has(name, &expected, Some(u64::MAX - 1));
-    each_way(name, |_, seen| {
-        assert_eq!(*seen.unwrap().canon(), Canon::raw())
-    });
+    for version in VERSIONS {
+        // In version 1, as many milliseconds.
+        let later = |time| Some(at(START + if version == 1 { time / 1000 } else { time }));
+        let expected: [(&[u8], _); 4] = [
+            (b"\x00\xff not a URL", later(86_400_000)),
+            (b"https://example.com/", later(0)),
+            (b"https://example.org/a?b=c", later(1)),
+            (&[b'k'; 300], later(5)),
+        ];
+        version_has(version, name, &expected, Some(u64::MAX - 1));
+        each_way(version, name, |_, seen| {
+            assert_eq!(*seen.unwrap().canon(), Canon::raw())
+        });
+    }
 }
 
 #[test]
@@ -128,7 +160,7 @@ fn standard_without_stamps() {
     ];
     let name = "standard-without-stamps";
     has(name, &expected, None);
-    each_way(name, |_, seen| {
+    each_version(name, |_, seen| {
         let seen = seen.unwrap();
         assert_eq!(*seen.canon(), Canon::standard());
         assert!(seen.contains("http://EXAMPLE.COM:80/b/../a#x").unwrap());
@@ -148,7 +180,7 @@ fn several_runs() {
     has("several-runs", &borrowed(&expected), None);
     // A field that may be passed over.
     has("manifest-with-an-unknown-field", &borrowed(&expected), None);
-    each_way("several-runs", |_, seen| {
+    each_version("several-runs", |_, seen| {
         assert_eq!(seen.unwrap().stats().runs, 3)
     });
 }
@@ -157,7 +189,7 @@ fn several_runs() {
 fn unflushed_log() {
     let expected = [urls(0, 4, 0), urls(4, 6, 1), urls(6, 10, 2)].concat();
     has("unflushed-log", &borrowed(&expected), Some(7));
-    each_way("unflushed-log", |_, seen| {
+    each_version("unflushed-log", |_, seen| {
         let seen = seen.unwrap();
         assert_eq!((seen.recovery().logs, seen.recovery().entries), (2, 6));
         assert!(seen.recovery().cuts.is_empty());
@@ -169,7 +201,7 @@ fn log_with_a_torn_tail() {
     let name = "log-with-a-torn-tail";
     let expected = [urls(0, 4, 0), urls(4, 6, 1), urls(6, 9, 2)].concat();
     has(name, &borrowed(&expected), Some(7));
-    each_way(name, |path, seen| {
+    each_version(name, |path, seen| {
         let seen = seen.unwrap();
         let [cut] = seen.recovery().cuts.as_slice() else {
             panic!("{:?}", seen.recovery());
@@ -181,8 +213,8 @@ fn log_with_a_torn_tail() {
 }
 
 /// Expects that opening, or else reading everything, gives exactly this error.
-fn is_refused(name: &str, expected: &str) {
-    each_way(name, |path, opened| {
+fn is_refused(version: u32, name: &str, expected: &str) {
+    each_way(version, name, |path, opened| {
         let read = |seen: Seen| seen.scan("")?.try_for_each(|entry| entry.map(drop));
         let error: Error = opened.and_then(read).unwrap_err();
         let shown = |error: &Error| error.to_string().replace(&*path.to_string_lossy(), "STORE");
@@ -205,24 +237,51 @@ fn damaged_stores() {
     let manifest = "restore the whole directory from a copy that was made while no writer \
                     had it open (an older manifest alone does not know what was recorded \
                     since), or make a new store of all that is intact with `seen repair`";
-    for (name, damage, remedy) in [
+    for (version, name, damage, remedy) in [
         (
+            1,
             "block-with-a-flipped-bit",
             "STORE/000005.seg is damaged at byte 52: expected a block with the \
              checksum 9fcc1f2e, found bytes with the checksum f72b1e0b",
             segment,
         ),
         (
-            "segment-missing",
-            "STORE/000005.seg is damaged at byte 0: expected a file that the \
-             manifest names, found no file",
+            2,
+            "block-with-a-flipped-bit",
+            "STORE/000005.seg is damaged at byte 52: expected a block with the \
+             checksum 7bc7a770, found bytes with the checksum 4d7804d0",
             segment,
         ),
         (
+            1,
             "manifest-with-a-flipped-bit",
             "STORE/MANIFEST is damaged at byte 222: expected the header's checksum \
              b33d7257, found 663e6d91",
             manifest,
+        ),
+        (
+            2,
+            "manifest-with-a-flipped-bit",
+            "STORE/MANIFEST is damaged at byte 260: expected the header's checksum \
+             626e0414, found ff499737",
+            manifest,
+        ),
+        (
+            1,
+            "manifest-of-a-later-version",
+            "STORE/MANIFEST is damaged at byte 48: expected the field 9 of a manifest \
+             of version 2, found none",
+            manifest,
+        ),
+    ] {
+        is_refused(version, name, &format!("{damage}; {remedy}"));
+    }
+    for (name, damage, remedy) in [
+        (
+            "segment-missing",
+            "STORE/000005.seg is damaged at byte 0: expected a file that the \
+             manifest names, found no file",
+            segment,
         ),
         (
             "log-cut-in-its-recorded-part",
@@ -237,29 +296,138 @@ fn damaged_stores() {
             log,
         ),
     ] {
-        is_refused(name, &format!("{damage}; {remedy}"));
+        for version in VERSIONS {
+            is_refused(version, name, &format!("{damage}; {remedy}"));
+        }
     }
 }
 
 #[test]
 fn stores_of_the_future() {
-    for (name, expected) in [
+    for (version, name, expected) in [
         (
+            2,
             "manifest-of-a-later-version",
-            "STORE/MANIFEST: unsupported format version: found 2, this build knows \
-             1; use a newer release of seendb",
+            "STORE/MANIFEST: unsupported format version: found 3, this build knows \
+             1 to 2; use a newer release of seendb",
         ),
         (
+            1,
             "manifest-with-a-field-that-must-be-understood",
             "STORE/MANIFEST: unsupported field: found field 100, this build knows \
-             fields 1 to 8; use a newer release of seendb",
+             fields 1 to 11; use a newer release of seendb",
         ),
         (
+            2,
+            "manifest-with-a-field-that-must-be-understood",
+            "STORE/MANIFEST: unsupported field: found field 100, this build knows \
+             fields 1 to 11; use a newer release of seendb",
+        ),
+        (
+            1,
             "log-with-an-unknown-operation",
             "STORE/000005.log: unsupported log operation: found kind 2, this build \
              knows kind 1; use a newer release of seendb",
         ),
+        (
+            2,
+            "log-with-an-unknown-operation",
+            "STORE/000005.log: unsupported log operation: found kind 3, this build \
+             knows kinds 1 and 2; use a newer release of seendb",
+        ),
     ] {
-        is_refused(name, expected);
+        is_refused(version, name, expected);
     }
+}
+
+/// What is known of each URL of the stores with records.
+fn known(i: usize) -> Option<State> {
+    let claimed = |counter, from, attempts, last| State::Claimed {
+        worker: "worker 1".into(),
+        until: at(START + from + 60),
+        token: Token { epoch: 1, counter },
+        attempts,
+        last,
+    };
+    let failed = |reason: &str, retry_at: Option<u64>| State::Failed {
+        at: at(START + 20),
+        reason: reason.into(),
+        attempts: 1,
+        retry_at: retry_at.map(|later| at(START + later)),
+    };
+    let fetched = |status, content| State::Fetched {
+        at: at(START + 20),
+        status,
+        content,
+    };
+    Some(match i {
+        0 | 8 => State::Seen,
+        1 => claimed(1, 10, 1, None),
+        2 => fetched(200, Some([7; 16])),
+        3 => fetched(404, None),
+        4 => failed("connection refused", Some(80)),
+        5 => failed("gone for good", None),
+        6 => claimed(7, 30, 2, None),
+        _ => return None,
+    })
+}
+
+#[test]
+fn records() {
+    for name in ["records", "records-in-a-log"] {
+        each_way(2, name, |_, seen| {
+            let seen = seen.unwrap();
+            assert_eq!(seen.len(), 8);
+            for i in 0..9 {
+                let record = seen.get(format!("https://example.com/{i}")).unwrap();
+                let first = record.as_ref().map(|record| record.first_seen);
+                let later = if i == 8 { 30 } else { 0 };
+                assert_eq!(first, known(i).map(|_| Some(at(START + later))), "{i}");
+                let mut state = record.map(|record| record.state);
+                if let Some(State::Claimed { last, .. }) = &mut state {
+                    let last = last.take();
+                    assert_eq!(last.is_some(), i == 6);
+                    let failed = |last: &Outcome| {
+                        matches!(last, Outcome::Failed { at: time, reason, .. }
+                            if *time == at(START + 20) && reason == "slow")
+                    };
+                    assert!(last.iter().all(failed), "{last:?}");
+                }
+                assert_eq!(state, known(i), "{i}");
+            }
+            let states = seen.stats().states;
+            let counts = (states.seen, states.claimed, states.fetched, states.failed);
+            assert_eq!(counts, (2, 2, 2, 2));
+        });
+        // Another opening gives no token twice, and settles with those of before.
+        let (_dir, copy) = place();
+        copy_dir(&present().join(name), &copy);
+        let seen = Seen::open(&copy).unwrap();
+        let token = Token {
+            epoch: 1,
+            counter: 7,
+        };
+        let lease = seen.lease("https://example.com/6", token).unwrap();
+        lease.fetched(200, None).unwrap();
+        let minute = std::time::Duration::from_secs(60);
+        let claim = seen.claim("https://example.com/0", "another", minute);
+        let Claim::Granted(lease) = claim.unwrap() else {
+            panic!("nobody has it");
+        };
+        assert_eq!(lease.token().epoch, 2);
+    }
+}
+
+#[test]
+fn forgotten_without_stamps() {
+    let name = "forgotten-without-stamps";
+    let expected: Vec<_> = [0, 1, 3, 4, 5, 6].map(|i| urls(i, i + 1, 0)).concat();
+    let expected: Vec<_> = expected.iter().map(|(key, _)| key.clone()).collect();
+    each_way(2, name, |_, seen| {
+        let seen = seen.unwrap();
+        let found: Vec<_> = entries(&seen).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(found, expected);
+        assert_eq!(seen.len(), 6);
+        assert!(!seen.contains("https://example.com/02").unwrap());
+    });
 }

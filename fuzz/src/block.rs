@@ -3,35 +3,76 @@
 use super::bytes::{Source, edit};
 use super::files::{self, put_varint};
 use super::memory_bound::bounded;
-use super::sample::{millis, neighbours};
+use super::record::{self, LATEST, Stored, seen_at};
+use super::sample::neighbours;
 use seendb::fuzz::Block;
+
+/// What entries have beside their keys, by the format's version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Nothing, in any version.
+    Bare(u32),
+    /// Times in milliseconds: version 1.
+    Millis,
+    /// Records: version 2.
+    Records,
+}
+
+/// Keys in order with what is stored for them.
+pub type Stores = Vec<(Vec<u8>, Stored)>;
+
+impl Form {
+    fn pick(script: &mut Source<'_>) -> Form {
+        match script.below(6) {
+            0..3 => Form::Records,
+            3 | 4 => Form::Millis,
+            _ => Form::Bare(1 + u32::from(script.flag())),
+        }
+    }
+
+    fn parse(self, bytes: &[u8]) -> Result<Block<'_>, String> {
+        match self {
+            Form::Bare(version) => Block::parse(bytes, version, false),
+            Form::Millis => Block::parse(bytes, 1, true),
+            Form::Records => Block::parse(bytes, 2, true),
+        }
+    }
+
+    fn is_bare(self) -> bool {
+        matches!(self, Form::Bare(_))
+    }
+}
 
 /// A block of the input's own bytes, or a sound one that is changed in places.
 pub fn block(input: &[u8]) {
     let mut script = Source::new(input);
-    let stamps = script.flag();
+    let form = Form::pick(&mut script);
     let bytes = match script.below(8) {
         0 => [script.take(usize::MAX), &[0; 4]].concat(),
-        1..4 => crafted(&mut script, stamps),
-        _ => {
-            let entries = entries(&mut script, stamps);
-            let mut bytes = Block::build(&entries, stamps);
-            if script.is_empty() {
-                expect(&bytes, stamps, &entries);
-            }
-            let crc = bytes.split_off(bytes.len() - 4);
-            while !script.is_empty() {
-                edit(&mut script, &mut bytes);
-            }
-            bytes.extend(crc);
-            bytes
-        }
+        // What is built is of the present version.
+        4.. if form != Form::Millis => built(&mut script, form),
+        _ => crafted(&mut script, form),
     };
-    bounded(bytes.len(), || ask(&bytes, stamps));
+    bounded(bytes.len(), || ask(&bytes, form));
 }
 
-/// Keys in order, with times if there are stamps.
-fn entries(script: &mut Source<'_>, stamps: bool) -> Vec<(Vec<u8>, Option<u64>)> {
+/// A block that the store writes, and what the rest of the script makes of it.
+fn built(script: &mut Source<'_>, form: Form) -> Vec<u8> {
+    let entries = entries(script);
+    let mut bytes = Block::build(&entries, !form.is_bare());
+    if script.is_empty() {
+        expect(&bytes, form, &entries);
+    }
+    let crc = bytes.split_off(bytes.len() - 4);
+    while !script.is_empty() {
+        edit(script, &mut bytes);
+    }
+    bytes.extend(crc);
+    bytes
+}
+
+/// Keys in order, with records as logs have them.
+fn entries(script: &mut Source<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut entries = std::collections::BTreeMap::new();
     let mut key = Vec::new();
     for _ in 0..script.below(40) {
@@ -42,30 +83,39 @@ fn entries(script: &mut Source<'_>, stamps: bool) -> Vec<(Vec<u8>, Option<u64>)>
             key.resize(key.len() + script.below(1000), b'a');
         }
         if !key.is_empty() {
-            let time = script.number(1_700_000_000_000) % (1 << 48);
-            let time = (stamps && !script.rarely(8)).then_some(time);
-            entries.insert(key.clone(), time);
+            entries.insert(key.clone(), record::bytes(script, 0));
         }
     }
     entries.into_iter().collect()
 }
 
 /// Entries written one by one, each number of which may be wrong.
-fn crafted(script: &mut Source<'_>, stamps: bool) -> Vec<u8> {
+fn crafted(script: &mut Source<'_>, form: Form) -> Vec<u8> {
     let mut out = vec![if script.rarely(20) { script.u8() } else { 0 }];
-    if stamps {
-        put_varint(&mut out, script.number(1_700_000_000_000));
+    let mut places = Vec::new();
+    match form {
+        Form::Bare(_) => {}
+        Form::Millis => put_varint(&mut out, script.number(1_700_000_000_000)),
+        Form::Records => {
+            put_varint(&mut out, script.number(1_700_000_000));
+            let mut payloads = Vec::new();
+            for _ in 0..script.below(6) {
+                let state = 3 + script.below(4) as u8;
+                places.push(u64::from(state) | (payloads.len() as u64) << 3);
+                let first = script.below(4) as u64;
+                record::put_payload(script, state, first, &mut payloads);
+            }
+            let len = payloads.len() as u64;
+            put_varint(&mut out, seldom(script, len));
+            out.extend(payloads);
+        }
     }
     let begin = out.len();
     let (mut last, mut restarts) = (0u64, Vec::new());
     for place in 0..script.below(50) {
         if place % 16 == 0 {
             let at = (out.len() - begin) as u64;
-            restarts.push(if script.rarely(20) {
-                script.number(at)
-            } else {
-                at
-            });
+            restarts.push(seldom(script, at));
         }
         let shared = match place % 16 {
             0 if !script.rarely(20) => 0,
@@ -80,18 +130,16 @@ fn crafted(script: &mut Source<'_>, stamps: bool) -> Vec<u8> {
         let suffix = script.take(given);
         let len = suffix.len() as u64;
         put_varint(&mut out, shared);
-        put_varint(
-            &mut out,
-            if script.rarely(20) {
-                script.number(len)
-            } else {
-                len
-            },
-        );
-        if stamps {
+        put_varint(&mut out, seldom(script, len));
+        if !form.is_bare() {
             let code = match script.below(8) {
                 0 => 0,
                 1 => script.number(9),
+                2 => 2,
+                3.. if !places.is_empty() => {
+                    let code = places[script.below(places.len())];
+                    seldom(script, code)
+                }
                 _ => u64::from(script.u16()) << 3 | 1,
             };
             put_varint(&mut out, code);
@@ -103,24 +151,33 @@ fn crafted(script: &mut Source<'_>, stamps: bool) -> Vec<u8> {
     for at in restarts {
         out.extend((at as u32).to_le_bytes());
     }
-    let count = if script.rarely(20) {
-        script.number(count)
-    } else {
-        count
-    };
-    out.extend((count as u32).to_le_bytes());
+    out.extend((seldom(script, count) as u32).to_le_bytes());
     out.extend([0; 4]);
     out
 }
 
+/// A number that is now and then another one.
+fn seldom(script: &mut Source<'_>, near: u64) -> u64 {
+    if script.rarely(20) {
+        script.number(near)
+    } else {
+        near
+    }
+}
+
 /// A sound block holds what was put into it.
-fn expect(bytes: &[u8], stamps: bool, entries: &[(Vec<u8>, Option<u64>)]) {
-    let block = Block::parse(bytes, stamps).unwrap();
+fn expect(bytes: &[u8], form: Form, entries: &[(Vec<u8>, Vec<u8>)]) {
+    let block = form.parse(bytes).unwrap();
     block.check().unwrap();
     let (mut at, mut key) = (0, Vec::new());
-    for (expected, time) in entries {
-        let (record, next) = block.step(at, &mut key).unwrap().unwrap();
-        assert_eq!((&key, millis(record)), (expected, *time));
+    for (expected, record) in entries {
+        let plain = Some(seen_at(None));
+        let stored = match form {
+            Form::Bare(_) => plain,
+            _ => record::read(record).unwrap_or(plain),
+        };
+        let (found, next) = block.step(at, &mut key).unwrap().unwrap();
+        assert_eq!((&key, found), (expected, stored));
         at = next;
     }
     assert_eq!(block.step(at, &mut key), Ok(None));
@@ -128,36 +185,35 @@ fn expect(bytes: &[u8], stamps: bool, entries: &[(Vec<u8>, Option<u64>)]) {
 
 /// The entries of a block's bytes, read from the first to the last as docs/format.md
 /// says; `None` if some of it is not as it says.
-fn naive(bytes: &[u8], stamps: bool) -> Option<Vec<(Vec<u8>, Option<u64>)>> {
+pub fn naive(bytes: &[u8], form: Form) -> Option<Stores> {
     let body = bytes.get(..bytes.len().checked_sub(4)?)?;
     let (&codec, mut rest) = body.split_first()?;
-    let mut base = 0;
-    if stamps {
+    let (mut base, mut payloads) = (0, &[][..]);
+    if !form.is_bare() {
         (base, rest) = files::varint(rest)?;
+    }
+    if form == Form::Records {
+        let (len, after) = files::varint(rest)?;
+        (payloads, rest) = after.split_at_checked(usize::try_from(len).ok()?)?;
     }
     let (rest, count) = rest.split_last_chunk::<4>()?;
     let restarts = (u32::from_le_bytes(*count) as usize).checked_mul(4)?;
     let (all, restarts) = rest.split_at_checked(rest.len().checked_sub(restarts)?)?;
-    let mut entries: Vec<(Vec<u8>, Option<u64>)> = Vec::new();
+    let mut entries = Stores::new();
     let mut rest = all;
     while !rest.is_empty() {
         let at = (all.len() - rest.len()) as u32;
         let (shared, after) = files::varint(rest)?;
         let (len, after) = files::varint(after)?;
-        let (code, after) = if stamps {
-            files::varint(after)?
-        } else {
+        let (code, after) = if form.is_bare() {
             (0, after)
+        } else {
+            files::varint(after)?
         };
         let (suffix, after) = after.split_at_checked(usize::try_from(len).ok()?)?;
         rest = after;
         let before = entries.last().map_or(&[][..], |(key, _)| key);
         let key = [before.get(..usize::try_from(shared).ok()?)?, suffix].concat();
-        let time = match (code & 7, code >> 3) {
-            (0, 0) => None,
-            (1, above) => Some(base.checked_add(above).filter(|time| *time < 1 << 48)?),
-            _ => return None,
-        };
         let common = before.iter().zip(&key).take_while(|(a, b)| a == b).count();
         let sound = match entries.len() % 16 {
             0 => {
@@ -169,17 +225,39 @@ fn naive(bytes: &[u8], stamps: bool) -> Option<Vec<(Vec<u8>, Option<u64>)>> {
         if !sound || key.len() > 65_535 || (before >= &key[..] && !entries.is_empty()) {
             return None;
         }
-        entries.push((key, time));
+        entries.push((key, stored(code, base, payloads, form)?));
     }
     (codec == 0 && restarts.len() / 4 == entries.len().div_ceil(16)).then_some(entries)
 }
 
+/// What a record code stands for.
+fn stored(code: u64, base: u64, payloads: &[u8], form: Form) -> Option<Stored> {
+    let rest = code >> 3;
+    match (code & 7, form) {
+        (0, _) if rest == 0 => Some(Some(seen_at(None))),
+        (1, Form::Millis) => {
+            let millis = base.checked_add(rest).filter(|time| *time < 1 << 48)?;
+            Some(Some(seen_at(Some(millis / 1000))))
+        }
+        (1, _) => {
+            let seconds = base.checked_add(rest).filter(|time| *time <= LATEST)?;
+            Some(Some(seen_at(Some(seconds))))
+        }
+        (2, Form::Records) if rest == 0 => Some(None),
+        (state @ 3..7, Form::Records) => {
+            let payload = payloads.get(usize::try_from(rest).ok()?..)?;
+            record::read_payload(state as u8, base, payload).map(Some)
+        }
+        _ => None,
+    }
+}
+
 /// What was read one by one is found, and nothing else is. Where the block is not
 /// sound, any answer will do, as long as there is one.
-fn ask(bytes: &[u8], stamps: bool) {
+fn ask(bytes: &[u8], form: Form) {
     // Some bytes stand for very long keys: those are tried elsewhere.
-    let naive = naive(bytes, stamps);
-    let block = match Block::parse(bytes, stamps) {
+    let naive = naive(bytes, form);
+    let block = match form.parse(bytes) {
         Ok(block) => block,
         Err(_) => return assert_eq!(naive, None),
     };
@@ -215,19 +293,18 @@ fn ask(bytes: &[u8], stamps: bool) {
     assert_eq!(steps, entries.len());
     let lookup = |key: &[u8]| {
         let place = entries.binary_search_by(|(known, _)| known.as_slice().cmp(key));
-        place.ok().map(|place| entries[place].1)
+        place.ok().map(|place| entries[place].1.clone())
     };
     for (key, _) in entries.iter().take(60) {
         for probe in neighbours(key).iter().chain([key]) {
-            let found = block.find(probe).unwrap();
-            assert_eq!(found.map(millis), lookup(probe), "{probe:?}");
+            assert_eq!(block.find(probe).unwrap(), lookup(probe), "{probe:?}");
             expect_seek(&block, probe, &entries);
         }
     }
 }
 
 /// Stepping from where a search says comes to the first key that is not below.
-fn expect_seek(block: &Block<'_>, probe: &[u8], entries: &[(Vec<u8>, Option<u64>)]) {
+fn expect_seek(block: &Block<'_>, probe: &[u8], entries: &Stores) {
     let mut at = block.scan_from(probe).unwrap();
     let mut key = Vec::new();
     let first = loop {

@@ -140,8 +140,15 @@ impl Header {
         out
     }
 
+    pub fn set_version(&mut self, version: u8) {
+        self.fixed[8] = version;
+    }
+
     /// Changes what is before the fields.
     pub fn edit_fixed(&mut self, script: &mut Source<'_>) {
+        if script.rarely(3) {
+            return self.set_version(script.u8() % 4);
+        }
         let at = script.below(48);
         self.fixed[at] ^= script.u8().max(1);
     }

@@ -1,11 +1,18 @@
 //! A store's log, damaged, or written anew with a right checksum over anything.
 
+mod reference;
+
+use self::reference::reference;
 use super::bytes::{Source, damage, edit};
-use super::files::{self, Fields, Header, MUST, frame_crc, put_varint, u32_at, u64_at};
+use super::files::{Fields, Header, MUST, frame_crc, put_varint, u32_at, u64_at};
 use super::memory::Memory;
 use super::memory_bound::bounded;
-use super::sample::{Entries, Sample, builder, consult, expect_exactly, expect_typed, path};
-use seendb::{Error, Seen};
+use super::record::{self, replaces};
+use super::sample::{
+    Entries, Sample, builder, consult, expect_answers, expect_exactly, expect_typed, path,
+};
+use seendb::{Error, Record, Seen, StateKind};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub fn log(input: &[u8]) {
@@ -38,7 +45,7 @@ enum Expected {
 /// The sample's log after damage: a prefix of its batches, or an error. Which of them
 /// is known exactly.
 fn damaged(script: &mut Source<'_>) {
-    let sample = Sample::get(script.flag());
+    let sample = Sample::pick(script);
     let name = sample.name(".log", 0);
     let whole = sample.file(&name);
     let writing = script.flag();
@@ -129,7 +136,7 @@ fn settle(seen: Seen, vfs: &Arc<Memory>, entries: &Entries) {
 
 /// A log of the input's own frames.
 fn written(script: &mut Source<'_>) {
-    let sample = Sample::get(script.flag());
+    let sample = Sample::pick(script);
     let name = sample.name(".log", 0);
     let (mut header, _) = Header::read(&sample.file(&name));
     let mut first = u64_at(&header.fields.0[1].1, 0);
@@ -140,7 +147,14 @@ fn written(script: &mut Source<'_>) {
         header.fields.set(2 | MUST, &first.to_le_bytes());
         manifest.fields.set(5 | MUST, &first.to_le_bytes());
     }
-    let log = write(script, header, first);
+    let version = match script.below(12) {
+        0 => 1,
+        1 => 2,
+        _ => sample.version(),
+    };
+    header.set_version(version);
+    let kinds = kinds(&sample.entries(0));
+    let log = write(script, header, first, kinds);
     let recorded = script.rarely(4).then(|| {
         let end = log.bytes.len() as u64;
         script.number(end)
@@ -163,11 +177,14 @@ fn written(script: &mut Source<'_>) {
     }
     match (opened, reference(sample, &log, first, recorded)) {
         (Err(error), None) => expect_typed(&error),
-        (Ok(seen), Some((entries, position))) => {
-            expect_exactly(&seen, &entries);
-            assert_eq!(seen.position(), position.or(Some(2)));
-            if writing {
-                settle(seen, &vfs, &entries);
+        (Ok(seen), Some(read)) => {
+            expect_answers(&seen, &read.entries);
+            assert_eq!(seen.position(), read.position.or(Some(2)));
+            if !read.counts_wrong {
+                expect_exactly(&seen, &read.entries);
+                if writing {
+                    settle(seen, &vfs, &read.entries);
+                }
             }
         }
         (Ok(seen), None) => panic!("opened, with {} entries", seen.len()),
@@ -191,11 +208,20 @@ fn set_log(fields: &mut Fields, first: u64, length: Option<u64>) {
 pub fn rewrite(script: &mut Source<'_>, whole: &[u8]) -> Vec<u8> {
     let (header, _) = Header::read(whole);
     let first = u64_at(&header.fields.0[1].1, 0);
-    write(script, header, first).bytes
+    write(script, header, first, Kinds::new()).bytes
+}
+
+/// Keys with the kind of state that they are in.
+type Kinds = BTreeMap<Vec<u8>, StateKind>;
+
+fn kinds(entries: &Entries) -> Kinds {
+    let kind = |(key, record): (&Vec<u8>, &Record)| (key.clone(), record.state.kind());
+    entries.iter().map(kind).collect()
 }
 
 /// The bytes of a log with frames that the script makes.
-fn write(script: &mut Source<'_>, mut header: Header, first: u64) -> Log {
+fn write(script: &mut Source<'_>, mut header: Header, first: u64, mut kinds: Kinds) -> Log {
+    let version = header.fixed[8];
     let id = script.number(7);
     header.fields.set(1 | MUST, &id.to_le_bytes());
     let is_odd = script.rarely(8);
@@ -210,7 +236,7 @@ fn write(script: &mut Source<'_>, mut header: Header, first: u64) -> Log {
     let mut starts = vec![begin];
     let mut sequence = first;
     for _ in 0..script.below(12) {
-        let body = body(script);
+        let body = body(script, version, &mut kinds);
         let at = bytes.len();
         let given = match script.below(16) {
             1 => script.number(sequence),
@@ -254,32 +280,47 @@ fn write(script: &mut Source<'_>, mut header: Header, first: u64) -> Log {
 }
 
 /// The body of a frame: a batch, perhaps with something wrong in it.
-fn body(script: &mut Source<'_>) -> Vec<u8> {
+fn body(script: &mut Source<'_>, version: u8, kinds: &mut Kinds) -> Vec<u8> {
     let flags = match script.below(24) {
         1 => script.u8(),
         other => other as u8 & 3,
     };
     let mut out = vec![flags];
     if flags & 1 != 0 {
-        out.extend(script.number(1_700_000_000_000).to_le_bytes());
+        let unit = if version == 1 { 1000 } else { 1 };
+        out.extend(script.number(1_700_000_000 * unit).to_le_bytes());
     }
     if flags & 2 != 0 {
         out.extend(script.number(100).to_le_bytes());
     }
     for _ in 0..script.below(5) {
-        let given = 1 + script.below(8);
-        let key = script.take(given);
-        out.push(if script.rarely(24) { script.u8() } else { 1 });
-        let len = key.len() as u64;
-        put_varint(
-            &mut out,
-            if script.rarely(24) {
-                script.number(len)
-            } else {
-                len
-            },
-        );
-        out.extend(key);
+        let key = match script.below(4) {
+            // One that the store may have.
+            0 if !kinds.is_empty() => {
+                let place = script.below(kinds.len());
+                kinds.keys().nth(place).unwrap().clone()
+            }
+            _ => {
+                let given = 1 + script.below(8);
+                script.take(given).to_vec()
+            }
+        };
+        let before = kinds.get(&key).copied();
+        let is_put = script.flag() || before.is_some();
+        let is_put = (is_put && version > 1) ^ script.rarely(24);
+        let kind = 1 + u8::from(is_put);
+        out.push(if script.rarely(40) { script.u8() } else { kind });
+        put_bytes(script, &key, &mut out);
+        if is_put {
+            let record = record::bytes(script, replaces(before));
+            put_bytes(script, &record, &mut out);
+            match record::read(&record) {
+                Some(Some(record)) => drop(kinds.insert(key, record.state.kind())),
+                _ => drop(kinds.remove(&key)),
+            }
+        } else {
+            kinds.insert(key, StateKind::Seen);
+        }
     }
     if script.rarely(24) {
         edit(script, &mut out);
@@ -287,94 +328,14 @@ fn body(script: &mut Source<'_>) -> Vec<u8> {
     out
 }
 
-/// A batch's time, position and keys.
-type Body<'a> = (Option<u64>, Option<u64>, Vec<&'a [u8]>);
-
-/// A batch as docs/format.md says; `None` if it is none.
-fn read_body(body: &[u8]) -> Option<Body<'_>> {
-    let (&flags, mut rest) = body.split_first()?;
-    let mut numbers = [None; 2];
-    for (place, number) in numbers.iter_mut().enumerate() {
-        if flags >> place & 1 == 1 {
-            *number = Some(u64::from_le_bytes(rest.get(..8)?.try_into().unwrap()));
-            rest = &rest[8..];
-        }
-    }
-    let [time, position] = numbers;
-    if flags > 3 || time.is_some_and(|time| time >= 1 << 48) {
-        return None;
-    }
-    let mut keys = Vec::new();
-    while let Some((&kind, after)) = rest.split_first() {
-        let (len, after) = files::varint(after)?;
-        let (key, after) = after.split_at_checked(usize::try_from(len).ok()?)?;
-        if kind != 1 || !(1..=65_535).contains(&key.len()) {
-            return None;
-        }
-        keys.push(key);
-        rest = after;
-    }
-    Some((time, position, keys))
-}
-
-/// The frame at `at`: its size, number, and what it calls synced; `None` if none is.
-fn read_frame(log: &Log, at: usize, end: usize) -> Option<(usize, u64, u64)> {
-    let rest = log.bytes.get(at..end)?;
-    if rest.len() < 24 {
-        return None;
-    }
-    let size = (24 + u32_at(rest, 4) as usize).next_multiple_of(8);
-    let (sequence, synced) = (u64_at(rest, 8), u64_at(rest, 16));
-    let frame = rest.get(..size)?;
-    let good = u32_at(frame, 0) == frame_crc(log.id, &frame[4..])
-        && frame[..24] != [0; 24]
-        && synced <= at as u64;
-    good.then_some((size, sequence, synced))
-}
-
-/// What a log says, read as docs/format.md says: entries and position, or `None` if it
-/// is damaged.
-fn reference(
-    sample: &Sample,
-    log: &Log,
-    first: u64,
-    recorded: Option<u64>,
-) -> Option<(Entries, Option<u64>)> {
-    if log.bytes.len() < log.begin {
-        return None;
-    }
-    let end = match recorded {
-        Some(length) => usize::try_from(length)
-            .ok()
-            .filter(|&l| l <= log.bytes.len())?,
-        None => log.bytes.len(),
+/// Appends bytes behind their length, which may be wrong.
+fn put_bytes(script: &mut Source<'_>, bytes: &[u8], out: &mut Vec<u8>) {
+    let len = bytes.len() as u64;
+    let given = if script.rarely(40) {
+        script.number(len)
+    } else {
+        len
     };
-    let (mut at, mut next) = (log.begin, first);
-    let mut entries = sample.flushed.clone();
-    let mut last = None;
-    while let Some((size, sequence, _)) = read_frame(log, at, end) {
-        if sequence != next {
-            break;
-        }
-        let length = u32_at(&log.bytes, at + 4) as usize;
-        let (time, position, keys) = read_body(&log.bytes[at + 24..at + 24 + length])?;
-        for key in keys {
-            let stamp = if sample.stamps { time } else { None };
-            entries.entry(key.to_vec()).or_insert(stamp);
-        }
-        last = position.or(last);
-        at += size;
-        next = next.wrapping_add(1);
-    }
-    if recorded.is_some() {
-        return (at == end).then_some((entries, last));
-    }
-    // A good frame behind the end that calls the end synced.
-    let known = (at + 8..end).step_by(8).any(|beyond| {
-        let most = (beyond - at) as u64 / 32 + 1;
-        read_frame(log, beyond, end).is_some_and(|(_, sequence, synced)| {
-            synced > at as u64 && sequence >= next && sequence <= next.saturating_add(most)
-        })
-    });
-    (!known).then_some((entries, last))
+    put_varint(out, given);
+    out.extend(bytes);
 }

@@ -1,20 +1,21 @@
 //! A store's manifest, damaged, or with a right checksum over anything.
 
 use super::bytes::{Source, damage, edit};
-use super::files::{Header, MUST};
+use super::files::{Fields, Header, MUST};
 use super::memory::Memory;
 use super::memory_bound::bounded;
 use super::sample::{
-    DIR, Entries, Sample, builder, consult, expect_exactly, expect_typed, millis, path,
+    DIR, Entries, Sample, at, builder, consult, expect_answers, expect_exactly, expect_typed, path,
 };
 use seendb::vfs::Vfs;
-use seendb::{Error, Seen};
+use seendb::{Claim, Error, Seen};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub fn manifest(input: &[u8]) {
     let mut script = Source::new(input);
-    let sample = Sample::get(script.flag());
+    let sample = Sample::pick(&mut script);
     let whole = sample.file("MANIFEST");
     let writing = script.flag();
     let vfs = sample.vfs.copy();
@@ -46,6 +47,9 @@ pub fn manifest(input: &[u8]) {
     let (mut header, _) = Header::read(&whole);
     if script.rarely(16) {
         header.edit_fixed(&mut script);
+    }
+    if script.rarely(8) {
+        add(&mut script, &mut header.fields);
     }
     for _ in 0..script.below(4) {
         header.fields.edit(&mut script);
@@ -99,38 +103,70 @@ fn changed(sample: &Sample, vfs: &Arc<Memory>, writing: bool) {
     if !consult(&seen, &keys) {
         panic!("verify found nothing");
     }
-    let entries: Entries = seen
-        .scan("")
-        .unwrap()
-        .map(|entry| entry.map(|(key, record)| (key, millis(record))).unwrap())
-        .collect();
+    let scan = seen.scan("").unwrap();
+    let entries: Entries = scan.map(Result::unwrap).collect();
     // A key under one policy need not be one under another.
     if seen.canon().text() == "raw/1" {
-        expect_exactly(&seen, &entries);
+        expect_answers(&seen, &entries);
     }
     if writing {
         hold(seen, vfs, entries);
     }
 }
 
+/// Adds a field that a manifest need not have.
+fn add(script: &mut Source<'_>, fields: &mut Fields) {
+    let mut number = |near| script.number(near).to_le_bytes();
+    let (tag, value) = match number(10)[0] % 3 {
+        // Keys by state.
+        0 => (9, [50, 5, 5, 5].map(&mut number).concat()),
+        // The epoch of claims.
+        1 => (10, number(3).to_vec()),
+        // Ages at which records expire.
+        _ => (11, [u64::MAX, 600, 86_400].map(&mut number).concat()),
+    };
+    fields.0.retain(|(known, _)| *known != tag | MUST);
+    fields.0.push((tag | MUST, value));
+}
+
+/// The fields of the manifest that is in force.
+fn fields(vfs: &Memory) -> Fields {
+    Header::read(&vfs.all(Path::new(DIR))["MANIFEST"]).0.fields
+}
+
 /// What a store with such a manifest knows stays, and it takes more.
 fn hold(seen: Seen, vfs: &Arc<Memory>, mut entries: Entries) {
-    let (manifest, _) = Header::read(&vfs.all(Path::new(DIR))["MANIFEST"]);
-    let mut fields = manifest.fields.0.iter().rev();
-    let stamps = fields.find(|(tag, _)| *tag == 2 | MUST);
+    let fields = fields(vfs).0;
+    let stamps = fields.iter().rev().find(|(tag, _)| *tag == 2 | MUST);
     let stamps = stamps.is_some_and(|(_, value)| value.starts_with(&[1]));
-    let more = "https://example.com/one-more";
-    assert!(seen.insert(more).unwrap());
-    let stamp = seen.get(more).unwrap().map(millis).unwrap();
-    assert_eq!(stamp.is_some(), stamps);
-    entries.insert(more.into(), stamp);
+    let expires = fields.iter().any(|(tag, _)| *tag == 11 | MUST);
+    // Numbers of keys that were made up go on as they are.
+    let counts_right = !expires && seen.len() == entries.len() as u64;
+    let more = ["https://example.com/1-more", "https://example.com/2-more"];
+    assert!(seen.insert(more[0]).unwrap());
+    match seen.claim(more[1], "somebody", Duration::from_secs(9)) {
+        Ok(Claim::Granted(lease)) if stamps => assert_eq!(lease.until(), at(10)),
+        Err(Error::StampsOff { .. }) if !stamps => {}
+        other => panic!("{other:?}"),
+    }
+    for url in more {
+        // It may have expired at once.
+        let known = seen.get(url).unwrap();
+        assert!(known.is_some() || expires || !stamps);
+        if let Some(record) = known {
+            assert_eq!(record.first_seen, stamps.then(|| at(1)));
+            entries.insert(url.into(), record);
+        }
+    }
     seen.close().unwrap();
     let seen = builder(vfs).open().unwrap();
     seen.compact().unwrap();
     if seen.canon().text() == "raw/1" {
-        expect_exactly(&seen, &entries);
+        expect_answers(&seen, &entries);
     }
     seen.close().unwrap();
     let seen = open(vfs, false).unwrap();
-    assert_eq!(seen.len(), entries.len() as u64);
+    if counts_right {
+        assert_eq!(seen.len(), entries.len() as u64);
+    }
 }

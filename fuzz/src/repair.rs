@@ -5,13 +5,14 @@ use super::files::Header;
 use super::log;
 use super::memory::Memory;
 use super::memory_bound::bounded;
+use super::record::Stored;
 use super::sample::{
-    DIR, Entries, Sample, builder, builder_at, expect_exactly, expect_typed, millis, path,
+    DIR, Entries, Sample, builder, builder_at, expect_exactly, expect_typed, path,
 };
 use super::segment::{Parts, rename};
 use seendb::vfs::Vfs;
 use seendb::{Canon, Error, RepairReport, Seen};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ const NEW: &str = "/repaired";
 
 pub fn repair(input: &[u8]) {
     let mut script = Source::new(input);
-    let sample = Sample::get(script.flag());
+    let sample = Sample::pick(&mut script);
     let vfs = sample.vfs.copy();
     let honest = script.flag();
     let mut touched = BTreeSet::new();
@@ -43,7 +44,7 @@ pub fn repair(input: &[u8]) {
     let repaired = bounded(vfs.size(), || {
         builder(&vfs)
             .canon(Canon::raw())
-            .stamps(sample.stamps)
+            .stamps(sample.stamps())
             .repair_into(NEW, &mut |_| ControlFlow::Continue(()))
     });
     let after = vfs.all(Path::new(DIR));
@@ -51,6 +52,8 @@ pub fn repair(input: &[u8]) {
     match repaired {
         Ok(report) => expect(sample, &vfs, honest, &touched, &report),
         Err(Error::PolicyMismatch { .. } | Error::OptionMismatch { .. }) if !honest => {}
+        // All of it was removed.
+        Err(Error::NoSuchStore { .. }) if before.keys().all(|name| name == "LOCK") => {}
         Err(error) => {
             expect_typed(&error);
             assert!(vfs.all(Path::new(NEW)).is_empty(), "a store or nothing");
@@ -105,27 +108,51 @@ fn expect(
     assert!(verified.damage.is_empty(), "{:?}", verified.damage);
     report.damage.iter().for_each(expect_typed);
     let seen: Seen = builder_at(vfs, NEW).open().unwrap();
-    let scan = seen.scan("").unwrap().map(Result::unwrap);
-    let entries: Entries = scan.map(|(key, record)| (key, millis(record))).collect();
+    let scan = seen.scan("").unwrap();
+    let entries: Entries = scan.map(Result::unwrap).collect();
     assert_eq!(report.entries, entries.len() as u64);
     expect_exactly(&seen, &entries);
     if !honest {
         return;
     }
-    let all = sample.entries(sample.batches.len());
-    for (key, stamp) in &entries {
-        assert_eq!(all.get(key), Some(stamp), "{key:?} was never there");
+    let log = sample.name(".log", 0);
+    let segments = sample
+        .segments
+        .iter()
+        .enumerate()
+        .flat_map(|(which, segment)| {
+            let name = sample.name(".seg", which);
+            segment
+                .iter()
+                .map(move |(key, stored)| (name.clone(), key, stored))
+        });
+    let logged = sample.batches.iter().flat_map(|batch| &batch.entries);
+    let logged = logged.map(|(key, stored)| (log.clone(), key, stored));
+    // For each key all versions, the newest last, with the files that have them.
+    let mut versions: BTreeMap<&Vec<u8>, Vec<(String, &Stored)>> = BTreeMap::new();
+    for (name, key, stored) in segments.chain(logged) {
+        versions.entry(key).or_default().push((name, stored));
     }
-    let missing = |of: &Entries| of.keys().any(|key| !entries.contains_key(key));
-    for (which, segment) in sample.segments.iter().enumerate() {
-        let intact = !touched.contains(&sample.name(".seg", which));
-        assert!(!intact || !missing(segment), "lost from an intact segment");
+    for (key, record) in &entries {
+        let known = versions.get(key).into_iter().flatten();
+        let was = known
+            .map(|(_, stored)| *stored)
+            .any(|stored| stored.as_ref() == Some(record));
+        assert!(was, "{key:?} was never that");
     }
-    let mut logged = all.clone();
-    logged.retain(|key, _| !sample.flushed.contains_key(key));
-    let intact = !touched.contains(&sample.name(".log", 0));
-    assert!(!intact || !missing(&logged), "lost from an intact log");
+    let mut missing = false;
+    for (key, versions) in versions {
+        let (file, newest) = versions.last().unwrap();
+        let found = entries.get(key);
+        missing |= newest.is_some() && found.is_none();
+        let intact = !touched.contains(file);
+        assert!(
+            !intact || found == newest.as_ref(),
+            "{key:?} is in an intact file"
+        );
+    }
     // Without a manifest nobody knows of a file that is gone.
     let known = !touched.contains("MANIFEST");
-    assert!(!known || !missing(&all) || !report.lost.is_empty() || !intact);
+    let intact = !touched.contains(&log);
+    assert!(!known || !missing || !report.lost.is_empty() || !intact);
 }

@@ -1,8 +1,13 @@
 //! Small stores whose files are damaged, and what a damaged store may answer.
 
+use super::bytes::Source;
 use super::memory::Memory;
+use super::old;
+use super::record::Stored;
 use seendb::env::{Clock, Entropy};
-use seendb::{Builder, Canon, Driver, Durability, Env, Error, Reads, Record, Seen, Writes};
+use seendb::{
+    Batch, Builder, Canon, Driver, Durability, Env, Error, Reads, Record, Seen, State, Writes,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,8 +17,11 @@ use std::time::{Duration, SystemTime};
 /// The directory of every store.
 pub const DIR: &str = "/store";
 
-/// Keys with the time that each was first seen at.
-pub type Entries = BTreeMap<Vec<u8>, Option<u64>>;
+/// When samples begin: as seconds and as milliseconds, such times are no others.
+const START: u64 = 1_700_000_000;
+
+/// Keys with what is known of each.
+pub type Entries = BTreeMap<Vec<u8>, Record>;
 
 /// Time that stands still, and random bytes that are the same each time.
 #[derive(Debug, Default)]
@@ -31,7 +39,7 @@ impl Fixed {
 
 impl Clock for Fixed {
     fn now(&self) -> SystemTime {
-        at(self.millis.load(Ordering::Relaxed))
+        SystemTime::UNIX_EPOCH + self.elapsed()
     }
 
     fn elapsed(&self) -> Duration {
@@ -46,15 +54,9 @@ impl Entropy for Fixed {
     }
 }
 
-/// A moment, from milliseconds since 1970.
-pub fn at(millis: u64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_millis(millis)
-}
-
-/// A record's time in milliseconds.
-pub fn millis(record: Record) -> Option<u64> {
-    let since = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    record.first_seen.map(|time| since(time).as_millis() as u64)
+/// A moment, from seconds since 1970.
+pub fn at(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }
 
 pub fn env(vfs: &Arc<Memory>, clock: &Arc<Fixed>) -> Env {
@@ -90,61 +92,96 @@ pub fn path(name: &str) -> PathBuf {
 
 /// One batch of a sample's log.
 pub struct Applied {
-    pub keys: Vec<Vec<u8>>,
-    pub millis: u64,
+    /// What is stored for each of its keys then.
+    pub entries: Vec<(Vec<u8>, Stored)>,
     pub position: Option<u64>,
+}
+
+/// What the entries of a sample have beside their keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing; but some are tombstones.
+    Bare,
+    /// Records.
+    Records,
+    /// Times in milliseconds, in files of version 1.
+    Old,
 }
 
 /// A store with two runs and a log, as a killed writer leaves it.
 pub struct Sample {
     pub vfs: Arc<Memory>,
-    /// What is in segments.
-    pub flushed: Entries,
-    /// What is in each of them.
-    pub segments: Vec<Entries>,
+    /// What is in each segment, the oldest first.
+    pub segments: Vec<BTreeMap<Vec<u8>, Stored>>,
     /// What is in the log, frame by frame.
     pub batches: Vec<Applied>,
-    pub stamps: bool,
+    pub kind: Kind,
 }
 
 impl Sample {
-    /// With times or without.
+    /// Of the present version, with times or without.
     pub fn get(stamps: bool) -> &'static Sample {
-        static SAMPLES: [OnceLock<Sample>; 2] = [const { OnceLock::new() }; 2];
-        SAMPLES[usize::from(stamps)].get_or_init(|| Sample::new(stamps))
+        Sample::of(if stamps { Kind::Records } else { Kind::Bare })
     }
 
-    fn new(stamps: bool) -> Sample {
+    /// Of any kind.
+    pub fn pick(script: &mut Source<'_>) -> &'static Sample {
+        Sample::of(match script.below(4) {
+            0 => Kind::Bare,
+            1 => Kind::Old,
+            _ => Kind::Records,
+        })
+    }
+
+    pub fn of(kind: Kind) -> &'static Sample {
+        static SAMPLES: [OnceLock<Sample>; 3] = [const { OnceLock::new() }; 3];
+        SAMPLES[kind as usize].get_or_init(|| Sample::new(kind))
+    }
+
+    fn new(kind: Kind) -> Sample {
         let vfs = Arc::new(Memory::default());
-        let seen = builder(&vfs).canon(Canon::raw()).stamps(stamps);
-        let seen = seen.open().unwrap();
+        let builder = builder(&vfs).canon(Canon::raw());
+        let seen = builder.stamps(kind != Kind::Bare).open().unwrap();
         let mut segments = Vec::new();
         for (run, numbers) in [(0u64, 0..60u32), (1, 60..75)] {
-            let millis = 1_000_000 + run * 5_000;
             let mut batch = seen.batch();
-            batch.at(at(millis)).position(run + 1);
-            let mut entries = Entries::new();
-            for number in numbers {
-                let key = key(number);
-                batch.insert(&key).unwrap();
-                entries.insert(key, stamps.then_some(millis));
+            batch.at(at(START + run * 5)).position(run + 1);
+            let mut keys: Vec<_> = numbers.map(key).collect();
+            for key in &keys {
+                batch.insert(key).unwrap();
             }
             seen.apply(batch).unwrap();
+            for number in 0..24 {
+                // In the first run, states of its own keys; in the second, of those below.
+                let mut batch = seen.batch();
+                batch.at(at(START + 200 + run * 50));
+                let number = number + run as u32 * 12;
+                if change(&mut batch, kind, number) {
+                    let before = seen.get(key(number)).unwrap();
+                    seen.apply(batch).unwrap();
+                    // One that is claimed or forgotten already stays so.
+                    if seen.get(key(number)).unwrap() != before {
+                        keys.push(key(number));
+                    }
+                }
+            }
             seen.flush().unwrap();
-            segments.push(entries);
+            segments.push(known(&seen, keys).into_iter().collect());
         }
         let mut batches = Vec::new();
         for frame in 0..12u32 {
-            let keys: Vec<_> = (0..frame % 4).map(|i| key(75 + frame * 4 + i)).collect();
-            let millis = 2_000_000 + u64::from(frame);
+            let mut keys: Vec<_> = (0..frame % 4).map(|i| key(75 + frame * 4 + i)).collect();
             let position = (frame % 3 == 0).then_some(u64::from(frame) + 10);
             let mut batch = seen.batch();
-            batch.at(at(millis));
+            batch.at(at(START + 1_000 + u64::from(frame)));
             if let Some(position) = position {
                 batch.position(position);
             }
             for key in &keys {
                 batch.insert(key).unwrap();
+            }
+            if change(&mut batch, kind, frame + 40) {
+                keys.push(key(frame + 40));
             }
             seen.apply(batch).unwrap();
             if frame % 5 == 4 {
@@ -153,24 +190,32 @@ impl Sample {
             // A batch that says nothing makes no frame.
             if !keys.is_empty() || position.is_some() {
                 batches.push(Applied {
-                    keys,
-                    millis,
+                    entries: known(&seen, keys),
                     position,
                 });
             }
         }
         let vfs = vfs.copy();
+        drop(seen);
+        if kind == Kind::Old {
+            old::downgrade(&vfs);
+        }
         Sample {
             vfs,
-            flushed: segments
-                .iter()
-                .flatten()
-                .map(|(k, t)| (k.clone(), *t))
-                .collect(),
             segments,
             batches,
-            stamps,
+            kind,
         }
+    }
+
+    /// Whether entries have times.
+    pub fn stamps(&self) -> bool {
+        self.kind != Kind::Bare
+    }
+
+    /// The format's version.
+    pub fn version(&self) -> u8 {
+        if self.kind == Kind::Old { 1 } else { 2 }
     }
 
     /// The name of the file that ends with `end`: the `which`th.
@@ -187,15 +232,62 @@ impl Sample {
 
     /// What the store knows when the first `frames` frames of the log are read.
     pub fn entries(&self, frames: usize) -> Entries {
-        let mut entries = self.flushed.clone();
-        for batch in &self.batches[..frames] {
-            for key in &batch.keys {
-                let stamp = self.stamps.then_some(batch.millis);
-                entries.entry(key.clone()).or_insert(stamp);
-            }
+        let batches = self.batches[..frames].iter();
+        let logged = batches.flat_map(|batch| &batch.entries);
+        let stored = self.segments.iter().flatten();
+        let mut entries = Entries::new();
+        for (key, stored) in stored.chain(logged.map(|(key, stored)| (key, stored))) {
+            put(&mut entries, key, stored.clone());
         }
         entries
     }
+}
+
+/// Gives a key what is stored for it.
+pub fn put(entries: &mut Entries, key: &[u8], stored: Stored) {
+    match stored {
+        Some(record) => drop(entries.insert(key.to_vec(), record)),
+        None => drop(entries.remove(key)),
+    }
+}
+
+/// What is stored for keys that were recorded.
+fn known(seen: &Seen, keys: Vec<Vec<u8>>) -> Vec<(Vec<u8>, Stored)> {
+    let stored = seen.get_many(&keys).unwrap();
+    keys.into_iter().zip(stored).collect()
+}
+
+/// Adds something to a batch that changes what is known of a key; false if there is
+/// nothing that a sample of this kind could hold.
+fn change(batch: &mut Batch, kind: Kind, number: u32) -> bool {
+    let key = key(number);
+    match (kind, number % 6) {
+        (Kind::Bare | Kind::Records, 0) => batch.forget(&key).unwrap(),
+        (Kind::Bare | Kind::Records, 1) => batch.put(&key, State::Seen).unwrap(),
+        (Kind::Records, 2) => {
+            let lease = Duration::from_secs(u64::from(number) * 100);
+            batch.claim(&key, "a worker", lease).unwrap();
+        }
+        (Kind::Records, 3) => {
+            let fetched = State::Fetched {
+                at: at(START + 300),
+                status: 404,
+                content: number.is_multiple_of(2).then_some([number as u8; 16]),
+            };
+            batch.put(&key, fetched).unwrap();
+        }
+        (Kind::Records, 4) => {
+            let failed = State::Failed {
+                at: at(START + 250),
+                reason: "no answer".into(),
+                attempts: number,
+                retry_at: number.is_multiple_of(2).then_some(at(START + 400)),
+            };
+            batch.put(&key, failed).unwrap();
+        }
+        _ => return false,
+    }
+    true
 }
 
 /// Keys of several kinds: sharing much and little, long ones, binary ones.
@@ -261,31 +353,31 @@ pub fn consult(seen: &Seen, keys: &[Vec<u8>]) -> bool {
 
 /// Checks that a store knows exactly `entries`, whatever it is asked.
 pub fn expect_exactly(seen: &Seen, entries: &Entries) {
-    let found: Vec<_> = seen
-        .scan("")
-        .unwrap()
-        .map(|entry| entry.map(|(key, record)| (key, millis(record))).unwrap())
-        .collect();
+    expect_answers(seen, entries);
+    assert_eq!(seen.len(), entries.len() as u64);
+}
+
+/// Checks that a store answers with exactly `entries`. How many it counts is left open:
+/// a file that was made up may count wrong.
+pub fn expect_answers(seen: &Seen, entries: &Entries) {
+    let found: Vec<_> = seen.scan("").unwrap().map(Result::unwrap).collect();
     assert!(
-        found.iter().map(|(k, m)| (k, m)).eq(entries),
+        found.iter().map(|(k, r)| (k, r)).eq(entries),
         "a scan gives {} entries, and {} were recorded",
         found.len(),
         entries.len()
     );
-    assert_eq!(seen.len(), entries.len() as u64);
     let keys: Vec<_> = entries.keys().take(300).collect();
     let many = seen.get_many(&keys).unwrap();
-    let stamps = entries.values();
     assert!(
         many.iter()
-            .zip(stamps)
-            .all(|(r, m)| r.map(millis) == Some(*m))
+            .zip(entries.values())
+            .all(|(found, known)| found.as_ref() == Some(known))
     );
-    for (key, stamp) in entries.iter().take(300).step_by(9) {
-        assert_eq!(seen.get(key).unwrap().map(millis), Some(*stamp));
+    for (key, record) in entries.iter().take(300).step_by(9) {
+        assert_eq!(seen.get(key).unwrap().as_ref(), Some(record));
         for near in neighbours(key) {
-            let expected = entries.get(&near).copied();
-            assert_eq!(seen.get(&near).unwrap().map(millis), expected);
+            assert_eq!(seen.get(&near).unwrap().as_ref(), entries.get(&near));
         }
     }
 }

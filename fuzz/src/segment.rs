@@ -5,7 +5,7 @@ use super::files::{Fields, Header, MUST, part_crc, put_varint, u32_at, u64_at, v
 use super::memory::Memory;
 use super::memory_bound::bounded;
 use super::sample::{
-    DIR, Entries, READS, Sample, builder, consult, expect_exactly, expect_typed, millis,
+    DIR, Entries, READS, Sample, builder, consult, expect_answers, expect_exactly, expect_typed,
     neighbours, path,
 };
 use seendb::vfs::Vfs;
@@ -16,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 pub fn segment(input: &[u8]) {
     let mut script = Source::new(input);
-    let sample = Sample::get(script.flag());
+    let sample = Sample::pick(&mut script);
     let name = sample.name(".seg", script.below(2));
     if script.flag() {
         damaged(&mut script, sample, &name);
@@ -61,7 +61,7 @@ fn damaged(script: &mut Source<'_>, sample: &Sample, name: &str) {
     let mut scanned = Vec::new();
     for entry in seen.scan("").into_iter().flatten() {
         match entry {
-            Ok((key, record)) => scanned.push((key, millis(record))),
+            Ok(entry) => scanned.push(entry),
             Err(error) => expect_typed(&error),
         }
     }
@@ -69,18 +69,16 @@ fn damaged(script: &mut Source<'_>, sample: &Sample, name: &str) {
     assert!(
         scanned
             .iter()
-            .map(|(k, m)| (k, m))
+            .map(|(k, r)| (k, r))
             .eq(entries.iter().take(scanned.len()))
     );
     let from = script.below(7);
-    for (key, stamp) in entries.iter().skip(from).step_by(7) {
+    let stored = sample.segments.iter().flat_map(|segment| segment.keys());
+    let keys: Vec<_> = stored.chain(entries.keys()).collect();
+    for key in keys.into_iter().skip(from).step_by(7) {
         for probe in neighbours(key).iter().chain([key]) {
-            let expected = (probe == key).then_some(*stamp);
             match seen.get(probe) {
-                Ok(record) => assert!(
-                    record.map(millis) == expected || entries.contains_key(probe),
-                    "{probe:?}"
-                ),
+                Ok(record) => assert_eq!(record.as_ref(), entries.get(probe), "{probe:?}"),
                 Err(error) => expect_typed(&error),
             }
         }
@@ -98,7 +96,7 @@ fn verify(vfs: &Arc<Memory>) -> Result<Vec<Error>, Error> {
 pub struct Parts {
     pub header: Header,
     /// Without their checksums.
-    blocks: Vec<Vec<u8>>,
+    pub blocks: Vec<Vec<u8>>,
     /// One a block.
     separators: Vec<Vec<u8>>,
     /// Instead of one made from the separators.
@@ -296,12 +294,8 @@ fn changed(script: &mut Source<'_>, sample: &Sample, name: &str) {
     let whole = consult(&mapped, &keys);
     if clean {
         assert!(whole, "verify finds nothing");
-        let entries: Entries = mapped
-            .scan("")
-            .unwrap()
-            .map(|entry| entry.map(|(key, record)| (key, millis(record))).unwrap())
-            .collect();
-        expect_exactly(&mapped, &entries);
+        let entries: Entries = mapped.scan("").unwrap().map(Result::unwrap).collect();
+        expect_answers(&mapped, &entries);
     }
     if writing {
         match mapped.compact() {
@@ -313,7 +307,7 @@ fn changed(script: &mut Source<'_>, sample: &Sample, name: &str) {
 }
 
 /// Gives the segment's new size and content hash to the manifest.
-pub fn rename(vfs: &Arc<Memory>, name: &str, old: &[u8], bytes: &[u8]) {
+pub fn rename(vfs: &Memory, name: &str, old: &[u8], bytes: &[u8]) {
     let (mut manifest, _) = Header::read(&vfs.all(Path::new(DIR))["MANIFEST"]);
     let number: u64 = name.trim_end_matches(".seg").parse().unwrap();
     let was = [number.to_le_bytes(), (old.len() as u64).to_le_bytes()].concat();

@@ -3,9 +3,11 @@
 //! A store has one policy, chosen when it is created and recorded in it. Two URLs
 //! are the same URL exactly if the policy gives them the same key.
 
+mod host;
 mod key;
 mod standard;
 
+pub(crate) use host::host_of;
 pub use key::{Key, ToKey};
 
 use crate::error::{Error, InvalidUrl, Result};

@@ -1,6 +1,7 @@
 //! `seen compact`: merges everything into one run.
 
 use super::OK;
+use super::ages::Expiring;
 use super::failure::Failure;
 use super::note::note_recovery;
 use super::output::print;
@@ -33,6 +34,8 @@ pub(super) struct Args {
     /// is written now [default: 1%]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     fpr: Option<f64>,
+    #[command(flatten)]
+    expiring: Expiring,
     /// No progress, no notes and no summary
     #[arg(short, long)]
     quiet: bool,
@@ -42,7 +45,7 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     // Opening for writing would create a store where there is none.
     Seen::open_read_only(&args.store)?.close()?;
     let store = args.waiting.open(|| {
-        let builder = Seen::builder(&args.store);
+        let builder = args.expiring.set(Seen::builder(&args.store));
         match args.fpr {
             Some(rate) => builder.false_positive_rate(rate),
             None => builder,

@@ -22,6 +22,8 @@ pub(super) enum Failure {
     System(&'static str, io::Error),
     /// What was found is bad, and was printed already.
     Found(String),
+    /// The arguments do not fit together, or not what is there.
+    Usage(String),
 }
 
 impl From<Error> for Failure {
@@ -59,7 +61,7 @@ impl fmt::Display for Failure {
                     "cannot {what}: {source}; try again with fewer processes running"
                 )
             }
-            Failure::Found(what) => f.write_str(what),
+            Failure::Found(what) | Failure::Usage(what) => f.write_str(what),
         }
     }
 }

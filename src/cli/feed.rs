@@ -6,9 +6,8 @@
 use super::failure::Failure;
 use super::input::Input;
 use super::interrupt::Signal;
-use super::lines::Chunk;
+use super::lines::{Chunk, Form};
 use super::splitter::Splitter;
-use crate::Canon;
 use crossbeam_channel::{Receiver, Sender, bounded, select};
 use std::fs::File;
 use std::io;
@@ -48,7 +47,7 @@ impl Feed {
     /// Starts to read.
     pub(super) fn start(
         inputs: Vec<Input>,
-        canon: Canon,
+        form: Form,
         separator: u8,
         signals: Receiver<Signal>,
     ) -> Result<Feed, Failure> {
@@ -56,7 +55,7 @@ impl Feed {
         thread::Builder::new()
             .name("seen-read".to_owned())
             .spawn(move || {
-                if let Err(failure) = read_all(&inputs, &canon, separator, &sender) {
+                if let Err(failure) = read_all(&inputs, &form, separator, &sender) {
                     // If the receiver is gone, the command has ended.
                     let _ = sender.send(Err(failure));
                 }
@@ -122,13 +121,13 @@ impl Feed {
 
 fn read_all(
     inputs: &[Input],
-    canon: &Canon,
+    form: &Form,
     separator: u8,
     sender: &Sender<Result<Chunk, Failure>>,
 ) -> Result<(), Failure> {
     for input in inputs {
         let file: File = input.open()?;
-        let mut lines = Splitter::new(file, &input.label(), canon.clone(), separator);
+        let mut lines = Splitter::new(file, &input.label(), form.clone(), separator);
         loop {
             match lines.next() {
                 Ok(None) => break,

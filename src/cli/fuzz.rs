@@ -1,5 +1,6 @@
 //! Input lines for the fuzzers.
 
+use super::lines::Form;
 use super::splitter::Splitter;
 use crate::Canon;
 use std::io::{self, Read};
@@ -19,7 +20,7 @@ pub struct InputLine {
 
 /// The lines of an input that are not blank.
 pub fn lines(input: impl Read, canon: &Canon, separator: u8) -> io::Result<Vec<InputLine>> {
-    let mut splitter = Splitter::new(input, "input", canon.clone(), separator);
+    let mut splitter = Splitter::new(input, "input", Form::Urls(canon.clone()), separator);
     let mut lines = Vec::new();
     while let Some(chunk) = splitter.next()? {
         lines.extend(chunk.lines.iter().map(|line| InputLine {

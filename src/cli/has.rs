@@ -4,15 +4,13 @@ use super::failure::Failure;
 use super::feed::{BATCH_LINES, Feed, Next};
 use super::input::Input;
 use super::interrupt;
-use super::lines::{Chunk, Line, SHOWN};
+use super::lines::{Chunk, Form, Line, SHOWN, each};
 use super::output::{Answers, Reader};
 use super::progress::Progress;
 use super::rejects::Rejects;
 use super::{FAILED, NOT_ALL, OK, counters};
-use crate::canon::Canon;
 use crate::{InvalidUrl, Seen};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -91,12 +89,12 @@ struct Run {
 
 impl Run {
     fn all(&mut self, urls: &[OsString], inputs: Vec<Input>) -> Result<(), Failure> {
-        let canon = self.store.canon().clone();
-        let given = from_arguments(urls, &canon);
+        let form = Form::Urls(self.store.canon().clone());
+        let given = Chunk::of_arguments(&form, urls);
         if self.chunks(&[given])? == Reader::Closed || inputs.is_empty() {
             return Ok(());
         }
-        let mut feed = Feed::start(inputs, canon, self.separator, interrupt::none())?;
+        let mut feed = Feed::start(inputs, form, self.separator, interrupt::none())?;
         while let Next::Lines(chunks) = feed.next()? {
             if self.refreshed.elapsed() > REFRESH {
                 self.store.refresh()?;
@@ -111,10 +109,7 @@ impl Run {
 
     /// Answers for some lines and writes the answers out: more may be long in coming.
     fn chunks(&mut self, chunks: &[Chunk]) -> Result<Reader, Failure> {
-        let lines: Vec<_> = chunks
-            .iter()
-            .flat_map(|chunk| chunk.lines.iter().map(move |line| (chunk, line)))
-            .collect();
+        let lines: Vec<_> = each(chunks).collect();
         for batch in lines.chunks(BATCH_LINES) {
             if self.batch(batch)? == Reader::Closed {
                 return Ok(Reader::Closed);
@@ -156,12 +151,4 @@ fn shorten<'a>(url: &'a [u8], reason: &InvalidUrl) -> (&'a [u8], &'static [u8]) 
         InvalidUrl::TooLong { .. } => (url.get(..SHOWN).unwrap_or(url), b"..."),
         _ => (url, b""),
     }
-}
-
-fn from_arguments(urls: &[OsString], canon: &Canon) -> Chunk {
-    let mut chunk = Chunk::new("argument".into());
-    for (number, url) in (1..).zip(urls) {
-        chunk.push(canon, number, url.as_bytes(), b"");
-    }
-    chunk
 }

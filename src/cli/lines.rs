@@ -1,12 +1,52 @@
 //! Lines of input with their keys, as they travel from the reader to the command.
 
+use crate::canon::MAX_KEY;
 use crate::{Canon, InvalidUrl, ToKey};
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 /// How much of a line that is too long is kept to show it.
 pub(super) const SHOWN: usize = 64;
+
+/// What the lines of an input are.
+#[derive(Debug, Clone)]
+pub(super) enum Form {
+    /// URLs, of which this policy makes keys.
+    Urls(Canon),
+    /// A URL each, and what is said of it. Who takes them apart makes the keys.
+    Records,
+}
+
+impl Form {
+    /// The longest line that is kept whole.
+    pub(super) fn longest(&self) -> usize {
+        match self {
+            Form::Urls(_) => MAX_KEY,
+            // The longest URL may be escaped in JSON.
+            Form::Records => 4 * MAX_KEY,
+        }
+    }
+
+    fn key<'a>(&self, text: &'a [u8]) -> Result<Cow<'a, [u8]>, InvalidUrl> {
+        match self {
+            Form::Urls(canon) => canon.apply(text),
+            Form::Records if text.len() > self.longest() => {
+                Err(InvalidUrl::TooLong { length: text.len() })
+            }
+            Form::Records => Ok(Cow::Borrowed(text)),
+        }
+    }
+}
+
+/// The lines of some chunks, each with its chunk.
+pub(super) fn each(chunks: &[Chunk]) -> impl Iterator<Item = (&Chunk, &Line)> {
+    chunks
+        .iter()
+        .flat_map(|chunk| chunk.lines.iter().map(move |line| (chunk, line)))
+}
 
 /// Some lines of one input, not blank, in order.
 #[derive(Debug)]
@@ -58,9 +98,18 @@ impl Chunk {
         }
     }
 
+    /// What was given on the command line, as lines.
+    pub(super) fn of_arguments(form: &Form, arguments: &[OsString]) -> Chunk {
+        let mut chunk = Chunk::new("argument".into());
+        for (number, argument) in (1..).zip(arguments) {
+            chunk.push(form, number, argument.as_bytes(), b"");
+        }
+        chunk
+    }
+
     /// Appends a line and its key.
-    pub(super) fn push(&mut self, canon: &Canon, number: u64, text: &[u8], ending: &[u8]) {
-        let key = match canon.apply(text) {
+    pub(super) fn push(&mut self, form: &Form, number: u64, text: &[u8], ending: &[u8]) {
+        let key = match form.key(text) {
             Ok(key) if *key == *text => KeyPlace::Same,
             Ok(key) => {
                 let start = self.keys.len();

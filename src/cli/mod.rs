@@ -3,10 +3,18 @@
 //! This module is public for `src/bin/seen.rs` alone. It is not part of the
 //! library's interface.
 
+mod ages;
+mod batches;
+mod claim;
 mod compact;
 mod counters;
+mod due;
+mod failed;
 mod failure;
+mod fate;
 mod feed;
+mod fetched;
+mod forget;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod get;
@@ -20,13 +28,19 @@ mod new;
 mod note;
 mod output;
 mod progress;
+mod record;
 mod rejects;
+mod release;
 mod repair;
+mod settle;
+mod settlement;
 mod splitter;
 mod stats;
 mod target;
+mod times;
 mod units;
 mod verify;
+mod worker;
 mod writer;
 
 use clap::{Parser, Subcommand};
@@ -35,8 +49,8 @@ use std::process::ExitCode;
 
 /// Everything went well; for questions, the answer is yes.
 const OK: u8 = 0;
-/// `new` rejected a line; `has` or `get` found a URL that was not seen; `repair` lost
-/// something.
+/// A line was rejected; a claim was lost; `has`, `get` or `forget` was given a URL that was not
+/// seen; `repair` lost something.
 const NOT_ALL: u8 = 1;
 /// A failure. A message on standard error says what to do.
 const FAILED: u8 = 2;
@@ -45,7 +59,7 @@ const EXAMPLES: &str = "\
 Examples:
   seen new crawl.seen urls.txt > fresh.txt   lines never seen before; remembers them
   seen has crawl.seen https://example.com/   was it seen? changes nothing
-  seen list crawl.seen --prefix https://example.com/";
+  seen claim crawl.seen < urls.txt | worker | seen fetched crawl.seen";
 
 const EXIT: &str =
     "Exit status: 0 yes, or done; 1 not all of it; 2 failure. `seen COMMAND --help` says more.";
@@ -61,15 +75,10 @@ const EXIT: &str =
     before_help = EXAMPLES,
     after_help = EXIT,
     help_template = "\
-{before-help}{about}
-
-{usage-heading} {usage}
+{before-help}{usage-heading} {usage}   (-V: the version)
 
 Commands:
-{subcommands}
-
-Options:
-{options}{after-help}"
+{subcommands}{after-help}"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -82,6 +91,12 @@ enum Command {
     Has(has::Args),
     Get(get::Args),
     List(list::Args),
+    Claim(claim::Args),
+    Due(due::Args),
+    Fetched(fetched::Args),
+    Failed(failed::Args),
+    Release(release::Args),
+    Forget(forget::Args),
     Stats(stats::Args),
     Verify(verify::Args),
     Compact(compact::Args),
@@ -105,6 +120,12 @@ pub fn run() -> ExitCode {
         Command::Has(args) => has::run(args),
         Command::Get(args) => get::run(&args),
         Command::List(args) => list::run(&args),
+        Command::Claim(args) => claim::run(&args),
+        Command::Due(args) => due::run(&args),
+        Command::Fetched(args) => fetched::run(&args),
+        Command::Failed(args) => failed::run(&args),
+        Command::Release(args) => release::run(&args),
+        Command::Forget(args) => forget::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Compact(args) => compact::run(&args),

@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::feed::{BATCH_LINES, Feed, Next};
 use super::input::Input;
 use super::interrupt::{self, Signal};
-use super::lines::{Chunk, Line, Ready};
+use super::lines::{Chunk, Form, Line, Ready, each};
 use super::note::note_recovery;
 use super::output::{Output, Reader, Stopped};
 use super::progress::Progress;
@@ -85,8 +85,8 @@ pub(super) fn run(args: Args) -> Result<u8, Failure> {
     }
     let separator = if args.null { 0 } else { b'\n' };
     output.end_last_line(separator);
-    let canon = target.canon().clone();
-    let mut feed = Feed::start(inputs, canon, separator, interrupt::watch(AT_ONCE)?)?;
+    let form = Form::Urls(target.canon().clone());
+    let mut feed = Feed::start(inputs, form, separator, interrupt::watch(AT_ONCE)?)?;
     let mut run = Run {
         limit: target.batch_bytes(),
         target,
@@ -163,10 +163,7 @@ impl Run {
     /// Works through chunks batch by batch.
     fn chunks(&mut self, chunks: &[Chunk], feed: &Feed) -> Result<Option<End>, Failure> {
         let mut batch = Batch::default();
-        for (chunk, line) in chunks
-            .iter()
-            .flat_map(|c| c.lines.iter().map(move |l| (c, l)))
-        {
+        for (chunk, line) in each(chunks) {
             let key = match chunk.key(line) {
                 Ok(key) => key,
                 Err(reason) => {

@@ -2,7 +2,7 @@
 
 use super::lines::{Chunk, Line, SHOWN as SHOWN_BYTES};
 use super::progress::Progress;
-use crate::InvalidUrl;
+use std::fmt::Display;
 
 /// So many are shown.
 const SHOWN: u64 = 10;
@@ -17,7 +17,7 @@ impl Rejects {
         &mut self,
         chunk: &Chunk,
         line: &Line,
-        reason: &InvalidUrl,
+        reason: impl Display,
         progress: &Progress,
     ) {
         self.0 += 1;

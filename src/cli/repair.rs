@@ -17,7 +17,8 @@ Examples:
   seen repair crawl.seen --into repaired.seen > lost.txt || less lost.txt
 
 Takes every entry that is intact into a new store, and prints what is lost: file, bytes,
-between which keys, and why. The damaged store is only read; no writer may have it open.
+between which keys, and why. A URL that was changed or forgotten in what is lost may show
+as it was before. The damaged store is only read; no writer may have it open.
 The new one needs room for a copy. It is a store only when all of it is done: Ctrl-C
 removes what was made, and what a kill leaves must be removed by hand.
 
@@ -110,7 +111,20 @@ fn text(report: &RepairReport, args: &Args) -> String {
     for name in &report.ignored {
         let _ = writeln!(
             text,
-            "not taken: {name}: going by its header or the manifest, no part of the store"
+            "not taken: {name}: no part of the store, going by its header or the manifest, or a later file has all of it that counts"
+        );
+    }
+    for path in &report.undated {
+        let _ = writeln!(
+            text,
+            "age unknown: {}: taken for older than all other files",
+            path.display()
+        );
+    }
+    if !report.lost.is_empty() || !report.undated.is_empty() {
+        let _ = writeln!(
+            text,
+            "older: a URL that was changed or forgotten there may show as it was before"
         );
     }
     if let Some(last) = report.last_position

@@ -5,24 +5,20 @@
 //! very start. Of a line that no key can be as long as, only the beginning and
 //! the length are kept.
 
-use super::lines::{Chunk, SHOWN};
-use crate::Canon;
-use crate::canon::MAX_KEY;
+use super::lines::{Chunk, Form, SHOWN};
 use std::io::{self, Read};
 use std::sync::Arc;
 
 /// Room for the read buffer: a line of the greatest length, and much more to read
 /// in one call.
 const BUFFER: usize = 512 << 10;
-/// A line without an end so far is kept up to this length: the longest key and a `\r`.
-const LONGEST: usize = MAX_KEY + 1;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// Splits one input.
 pub(super) struct Splitter<R> {
     input: R,
-    canon: Canon,
+    form: Form,
     source: Arc<str>,
     separator: u8,
     /// `buffer[..filled]` is read and not yet given out, and
@@ -43,10 +39,10 @@ struct TooLong {
 }
 
 impl<R: Read> Splitter<R> {
-    pub(super) fn new(input: R, source: &str, canon: Canon, separator: u8) -> Self {
+    pub(super) fn new(input: R, source: &str, form: Form, separator: u8) -> Self {
         Splitter {
             input,
-            canon,
+            form,
             source: source.into(),
             separator,
             buffer: vec![0; BUFFER],
@@ -107,7 +103,7 @@ impl<R: Read> Splitter<R> {
         if at_end {
             self.line(&mut chunk, rest);
             start = data.len();
-        } else if self.too_long.is_some() || rest.len() > LONGEST {
+        } else if self.too_long.is_some() || rest.len() > self.form.longest() + 1 {
             self.drop_beginning(rest);
             start = data.len();
         }
@@ -143,7 +139,7 @@ impl<R: Read> Splitter<R> {
         self.lines += 1;
         let blank = text.is_empty() || (self.separator == b'\n' && text == b"\r");
         if !blank {
-            chunk.push(&self.canon, self.lines, text, ending);
+            chunk.push(&self.form, self.lines, text, ending);
         }
     }
 
@@ -172,6 +168,8 @@ impl<R: Read> Splitter<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Canon;
+    use crate::canon::MAX_KEY;
 
     /// Gives a few bytes at a time.
     struct Slow<'a>(&'a [u8], usize);
@@ -188,7 +186,12 @@ mod tests {
 
     /// Number, whole line and, if it is rejected, why.
     fn split(bytes: &[u8], step: usize, separator: u8) -> Vec<(u64, Vec<u8>, Option<String>)> {
-        let mut splitter = Splitter::new(Slow(bytes, step), "test", Canon::raw(), separator);
+        let mut splitter = Splitter::new(
+            Slow(bytes, step),
+            "test",
+            Form::Urls(Canon::raw()),
+            separator,
+        );
         let mut lines = Vec::new();
         while let Some(chunk) = splitter.next().unwrap() {
             for line in &chunk.lines {
@@ -274,7 +277,7 @@ mod tests {
     #[test]
     fn a_line_without_end_takes_no_memory() {
         let input = io::repeat(b'x').take(64 << 20);
-        let mut splitter = Splitter::new(input, "test", Canon::raw(), b'\n');
+        let mut splitter = Splitter::new(input, "test", Form::Urls(Canon::raw()), b'\n');
         let mut rejected = 0;
         while let Some(chunk) = splitter.next().unwrap() {
             assert!(splitter.buffer.len() <= BUFFER);

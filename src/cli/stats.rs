@@ -5,15 +5,17 @@ use super::json::Object;
 use super::output::print;
 use super::units::{bytes, count, share};
 use super::{OK, counters};
-use crate::{Seen, Stats};
+use crate::{Seen, StateStats, Stats};
 use serde_json::Value;
 use std::path::PathBuf;
 
 const HELP: &str = "\
 Examples:
   seen stats crawl.seen
-  seen stats crawl.seen --json | jq .entries
+  seen stats crawl.seen --json | jq .states.fetched
 
+Counts URLs by state: seen (and nothing else), claimed, fetched, failed. What has expired
+counts until a merge has removed it, and so do claims that ran out.
 The lookup counters are those of the process that asks, so here they are zero; `seen new`,
 `has` and `get` print theirs with --counters.
 
@@ -57,6 +59,7 @@ fn json(store: &Seen, stats: &Stats) -> String {
         .field("path", store.path().display().to_string())
         .field("policy", store.canon().text())
         .field("entries", stats.entries)
+        .object("states", states(&stats.states))
         .field("memtable_entries", stats.memtable_entries)
         .field("memtables", stats.memtables)
         .field("runs", stats.runs)
@@ -76,6 +79,14 @@ fn json(store: &Seen, stats: &Stats) -> String {
         .finish()
 }
 
+fn states(states: &StateStats) -> Object {
+    Object::new()
+        .field("seen", states.seen)
+        .field("claimed", states.claimed)
+        .field("fetched", states.fetched)
+        .field("failed", states.failed)
+}
+
 fn people(store: &Seen, stats: &Stats) -> String {
     let per_entry = if stats.entries == 0 {
         "-".to_owned()
@@ -86,6 +97,10 @@ fn people(store: &Seen, stats: &Stats) -> String {
         ("store", store.path().display().to_string()),
         ("policy", store.canon().text().to_owned()),
         ("entries", count(stats.entries)),
+        ("  seen", count(stats.states.seen)),
+        ("  claimed", count(stats.states.claimed)),
+        ("  fetched", count(stats.states.fetched)),
+        ("  failed", count(stats.states.failed)),
         ("  in memtables", count(stats.memtable_entries)),
         ("runs", count(stats.runs)),
         ("segments", count(stats.segments)),

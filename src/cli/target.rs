@@ -1,15 +1,13 @@
 //! What `new` asks and tells: the store, or, in a dry run, the store and the
 //! run's own memory.
 
+use super::batches::BATCH_BYTES;
 use super::failure::Failure;
 use super::lines::Ready;
 use super::writer::{Options, Waiting};
 use crate::{Canon, Error, Seen};
 use std::collections::HashSet;
 use std::path::Path;
-
-/// A batch's bytes: enough for one write to be cheap, little to repeat after a kill.
-const BATCH_BYTES: usize = 1 << 20;
 
 /// Where lines are remembered.
 pub(super) enum Target {

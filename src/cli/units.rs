@@ -33,6 +33,15 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
         .map_err(|_| "it is a number with a unit, such as 500ms, 10s or 2min".to_owned())
 }
 
+/// Reads for how long a claim is granted.
+pub(super) fn parse_lease(text: &str) -> Result<Duration, String> {
+    let lease = parse_duration(text)?;
+    if lease.is_zero() {
+        return Err("a claim that is over at once is none".to_owned());
+    }
+    Ok(lease)
+}
+
 /// Reads when to sync: `immediate`, `manual`, or an interval.
 pub(super) fn parse_durability(text: &str) -> Result<Durability, String> {
     match text {

@@ -1,14 +1,20 @@
 //! Opening a store to write to it.
 
+use super::ages::Expiring;
 use super::failure::Failure;
+use super::note::note_recovery;
 use super::units::{parse_canon, parse_durability, parse_duration, parse_rate, parse_size};
 use crate::{Builder, Canon, Durability, Error, Seen};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// Runs that a turn may leave.
+const MOST_RUNS: u64 = 16;
+/// How often is looked whether merges have caught up.
+const CATCHING_UP: Duration = Duration::from_millis(5);
 /// How often a locked store is tried again.
-const RETRY: Duration = Duration::from_millis(50);
+const RETRY: Duration = Duration::from_millis(20);
 
 /// Waiting for another writer.
 #[derive(Debug, clap::Args)]
@@ -16,6 +22,15 @@ pub(super) struct Waiting {
     /// Wait this long for another writer to finish, such as 10s [default: fail at once]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     wait: Option<Duration>,
+}
+
+/// Taking turns with other writers, for commands that hold the store's lock for a batch at
+/// a time.
+#[derive(Debug, clap::Args)]
+pub(super) struct Turns {
+    /// Wait this long for another writer, at each batch
+    #[arg(long, value_name = "DURATION", default_value = "1min", value_parser = parse_duration)]
+    wait: Duration,
 }
 
 /// Options of a store.
@@ -39,6 +54,8 @@ pub(super) struct Options {
     /// Memory for the newest entries [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
+    #[command(flatten)]
+    expiring: Expiring,
 }
 
 impl Options {
@@ -59,7 +76,7 @@ impl Options {
         if let Some(memory) = self.memory {
             builder = builder.memory(memory);
         }
-        builder
+        self.expiring.set(builder)
     }
 
     /// The policy of a store that would be created with these options.
@@ -71,23 +88,57 @@ impl Options {
 impl Waiting {
     /// Opens the store for writing, waiting for another writer if that was asked.
     pub(super) fn open(&self, builder: impl Fn() -> Builder) -> Result<Seen, Failure> {
-        let until = self.wait.and_then(|wait| Instant::now().checked_add(wait));
-        loop {
-            match builder().open() {
-                Err(Error::Locked { path }) => {
-                    let left = match (self.wait, until) {
-                        (None, _) => Duration::ZERO,
-                        // Longer than the clock can tell: for ever.
-                        (Some(_), None) => RETRY,
-                        (Some(_), Some(until)) => until.saturating_duration_since(Instant::now()),
-                    };
-                    if left.is_zero() {
-                        return Err(Error::Locked { path }.into());
-                    }
-                    thread::sleep(left.min(RETRY));
+        open_within(self.wait.unwrap_or_default(), builder)
+    }
+}
+
+impl Turns {
+    /// Opens the store for writing, does something, and closes the store: for another
+    /// process to have its turn.
+    pub(super) fn take<T>(
+        &self,
+        builder: impl Fn() -> Builder,
+        work: impl FnOnce(&Seen) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let store = open_within(self.wait, builder)?;
+        note_recovery(&store);
+        let result = work(&store);
+        catch_up(&store);
+        // Closing syncs what was done, also before a failure, which is the news then.
+        let closed = store.close();
+        let value = result?;
+        closed?;
+        Ok(value)
+    }
+}
+
+/// Waits for merges that are behind. Each turn adds a small run, and a merge of large ones is
+/// given up when the store is closed: so nothing else would bound their number.
+fn catch_up(store: &Seen) {
+    loop {
+        let stats = store.stats();
+        if stats.runs <= MOST_RUNS || stats.last_error.is_some() {
+            return;
+        }
+        thread::sleep(CATCHING_UP);
+    }
+}
+
+fn open_within(wait: Duration, builder: impl Fn() -> Builder) -> Result<Seen, Failure> {
+    // `None`: longer than the clock can tell, and so for ever.
+    let until = Instant::now().checked_add(wait);
+    loop {
+        match builder().open() {
+            Err(Error::Locked { path }) => {
+                let left = until.map_or(RETRY, |until| {
+                    until.saturating_duration_since(Instant::now())
+                });
+                if left.is_zero() {
+                    return Err(Error::Locked { path }.into());
                 }
-                other => return Ok(other?),
+                thread::sleep(left.min(RETRY));
             }
+            other => return Ok(other?),
         }
     }
 }

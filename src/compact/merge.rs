@@ -1,38 +1,69 @@
 //! One merge of runs, done in bounded pieces.
 
-use super::{Merged, RunCursor, RunWriter, Target};
+use super::{Expired, Fate, Merged, Purge, RunCursor, RunWriter, Target};
 use crate::error::Result;
+use crate::record::Stored;
 use crate::segment::Meta;
 
-/// Entries that one piece takes at most.
-const PIECE: usize = 20_000;
+/// Entries that one piece takes at most; in tests of schedules, where merges are small, two.
+pub(crate) const PIECE: usize = if cfg!(shuttle) { 2 } else { 20_000 };
 
 /// A merge in progress.
 #[derive(Debug)]
 pub(crate) struct Merge {
     entries: Merged<RunCursor>,
     writer: RunWriter,
+    purge: Purge,
+    /// Entries that one piece takes.
+    piece: usize,
+    /// Those of the last piece.
+    expired: Vec<Expired>,
 }
 
 impl Merge {
     /// Merges runs, given from the newest to the oldest, into one at `target`.
-    pub(crate) fn new(runs: Vec<RunCursor>, target: Target) -> Merge {
+    pub(crate) fn new(runs: Vec<RunCursor>, target: Target, purge: Purge, piece: usize) -> Merge {
         Merge {
             entries: Merged::new(runs),
             writer: RunWriter::new(target),
+            purge,
+            piece,
+            expired: Vec::new(),
         }
     }
 
     /// Merges a piece. The finished run's segments at the end, else `None`.
     pub(crate) fn step(&mut self, number: &mut dyn FnMut() -> u64) -> Result<Option<Vec<Meta>>> {
-        for _ in 0..PIECE {
+        for _ in 0..self.piece {
             if !self.entries.advance()? {
                 return self.writer.finish().map(Some);
             }
+            let key = self.entries.key();
             let record = self.entries.record();
-            self.writer.add(self.entries.key(), &record, number)?;
+            let (fate, has_expired) = self.purge.fate(key, &record);
+            if has_expired && let Some(kind) = record.kind() {
+                self.expired.push(Expired {
+                    key: key.to_vec(),
+                    kind,
+                });
+            }
+            match fate {
+                Fate::Kept => self.writer.add(key, record, number)?,
+                Fate::Buried => self.writer.add(key, Stored::Forgotten, number)?,
+                Fate::Dropped => {}
+            }
         }
         Ok(None)
+    }
+
+    /// What expired in the last piece, in the order of keys.
+    pub(crate) fn take_expired(&mut self) -> Vec<Expired> {
+        std::mem::take(&mut self.expired)
+    }
+
+    /// The rule by which entries are left out.
+    pub(crate) fn purge(&self) -> &Purge {
+        &self.purge
     }
 
     /// Gives up: removes what was written. The inputs were never touched.

@@ -1,7 +1,7 @@
 //! Several ordered sources as one.
 
 use crate::error::{Error, Result};
-use crate::record::Record;
+use crate::record::Stored;
 
 /// Entries in the order of their keys.
 pub(crate) trait Source {
@@ -10,7 +10,7 @@ pub(crate) trait Source {
     /// The present entry's key.
     fn key(&self) -> &[u8];
     /// The present entry's record.
-    fn record(&self) -> Record;
+    fn record(&self) -> Stored;
 }
 
 /// The entries of several sources in the order of their keys. Where two have the
@@ -126,10 +126,10 @@ impl<S: Source> Merged<S> {
     }
 
     /// The present record.
-    pub(crate) fn record(&self) -> Record {
+    pub(crate) fn record(&self) -> Stored {
         self.heap
             .first()
-            .map_or_else(Record::default, |&top| self.sources[top].record())
+            .map_or(Stored::Seen(None), |&top| self.sources[top].record())
     }
 }
 
@@ -156,8 +156,8 @@ mod tests {
         fn key(&self) -> &[u8] {
             &self.entries[self.next - 1].0
         }
-        fn record(&self) -> Record {
-            Record::seen_at(Some(self.entries[self.next - 1].1))
+        fn record(&self) -> Stored {
+            Stored::Seen(Some(self.entries[self.next - 1].1))
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
                 let key = merged.key().to_vec();
                 prop_assert!(last.as_ref() < Some(&key));
                 last = Some(key.clone());
-                found.insert(key, merged.record().millis().unwrap());
+                found.insert(key, merged.record().first().unwrap());
             }
             prop_assert_eq!(found, expected);
         }

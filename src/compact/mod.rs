@@ -3,11 +3,13 @@
 mod merge;
 mod merged;
 mod policy;
+mod purge;
 mod run_cursor;
 mod run_writer;
 
-pub(crate) use merge::Merge;
+pub(crate) use merge::{Merge, PIECE};
 pub(crate) use merged::{Merged, Source};
 pub(crate) use policy::{Candidate, MAX_RUNS, next_merge};
+pub(crate) use purge::{Expired, Fate, Older, Purge};
 pub(crate) use run_cursor::RunCursor;
 pub(crate) use run_writer::{RunWriter, Target};

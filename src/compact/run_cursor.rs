@@ -2,7 +2,7 @@
 
 use super::Source;
 use crate::error::Result;
-use crate::record::Record;
+use crate::record::Stored;
 use crate::segment::{Cursor, Segment};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,9 +55,10 @@ impl Source for RunCursor {
         self.current.as_ref().map_or(&[], Cursor::key)
     }
 
-    fn record(&self) -> Record {
-        self.current
-            .as_ref()
-            .map_or_else(Record::default, Cursor::record)
+    fn record(&self) -> Stored {
+        match &self.current {
+            Some(cursor) => cursor.record().clone(),
+            None => Stored::Seen(None),
+        }
     }
 }

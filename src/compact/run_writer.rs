@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::header::StoreId;
-use crate::record::Record;
+use crate::record::Stored;
 use crate::segment::{self, Meta, Params, Writer};
 use crate::vfs::Vfs;
 use std::path::PathBuf;
@@ -17,6 +17,8 @@ pub(crate) struct Target {
     pub(crate) seed: u64,
     pub(crate) policy: String,
     pub(crate) stamps: bool,
+    /// Whether entries have records: without stamps, where there are tombstones.
+    pub(crate) records: bool,
     pub(crate) rate: f64,
     /// The size in bytes at which the run goes on in another segment.
     pub(crate) segment_size: u64,
@@ -50,13 +52,13 @@ impl RunWriter {
     pub(crate) fn add(
         &mut self,
         key: &[u8],
-        record: &Record,
+        record: Stored,
         number: &mut dyn FnMut() -> u64,
     ) -> Result<()> {
         if let Some(writer) = &mut self.current
             && writer.size() >= self.target.segment_size
         {
-            self.finish_segment()?;
+            self.finish_segment(false)?;
         }
         if self.current.is_none() {
             self.current = Some(self.create(number())?);
@@ -76,6 +78,8 @@ impl RunWriter {
             seed: target.seed,
             policy: target.policy.clone(),
             stamps: target.stamps,
+            records: target.records,
+            place: u32::try_from(self.finished.len()).unwrap_or(u32::MAX),
             rate: target.rate,
             block_size: segment::DEFAULT_BLOCK_SIZE,
             sequences: target.sequences,
@@ -87,9 +91,9 @@ impl RunWriter {
         Ok(writer)
     }
 
-    fn finish_segment(&mut self) -> Result<()> {
+    fn finish_segment(&mut self, is_last: bool) -> Result<()> {
         if let Some(writer) = self.current.take() {
-            self.finished.push(writer.finish()?);
+            self.finished.push(writer.finish(is_last)?);
         }
         Ok(())
     }
@@ -97,7 +101,7 @@ impl RunWriter {
     /// Completes the run and makes its files durable; their names are the caller's to
     /// sync.
     pub(crate) fn finish(&mut self) -> Result<Vec<Meta>> {
-        self.finish_segment()?;
+        self.finish_segment(true)?;
         Ok(std::mem::take(&mut self.finished))
     }
 

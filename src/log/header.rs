@@ -10,6 +10,8 @@ use std::path::Path;
 /// What a log's header says.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogHeader {
+    /// The format version; 0 if it is not known.
+    pub(super) version: u32,
     /// The log's random id.
     pub(super) id: u64,
     pub(super) first_sequence: u64,
@@ -65,6 +67,7 @@ impl LogHeader {
             ));
         }
         Ok(LogHeader {
+            version: header.version,
             id,
             first_sequence,
             immediate,
@@ -77,12 +80,16 @@ impl LogHeader {
     /// out.
     pub(super) fn guess(file: &dyn File) -> Option<LogHeader> {
         // As `LogWriter` writes it: 48 bytes, the fields of 14, 14 and 7, a checksum.
-        let mut bytes = [0; 83];
+        let mut bytes = [0; 87];
         read_exact_at(file, &mut bytes, 0).ok()?;
+        let (bytes, crc) = bytes.split_last_chunk()?;
+        let was = header::version_by_checksum(bytes, u32::from_le_bytes(*crc));
         let mut reader = Reader::new(bytes.get(54..)?);
         let id = reader.u64("the log's id").ok()?;
         reader.take(6, "a field").ok()?;
         Some(LogHeader {
+            // If it is not all that is damaged, times must tell.
+            version: was.unwrap_or(0),
             id,
             first_sequence: reader.u64("the first sequence number").ok()?,
             immediate: false,

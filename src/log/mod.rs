@@ -28,12 +28,14 @@
 //!
 //! ```text
 //! u8       flags: 1 a time follows; 2 a position follows; others are refused
-//! u64      time of the batch, milliseconds since 1970, if flag 1 is set
+//! u64      time of the batch, seconds since 1970, if flag 1 is set
 //! u64      position, if flag 2 is set
 //! ...      operations up to the end of the body:
-//!          u8      kind: 1 insert; others are refused by number
+//!          u8      kind: 1 insert, 2 put; others are refused by number
 //!          varint  length of the key
 //!          [u8]    the key
+//!          varint  of a put: length of the record
+//!          [u8]    of a put: the record, see `record::code`
 //! ```
 //!
 //! Behind the last frame the file may be zero: room that was allocated ahead.

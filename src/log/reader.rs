@@ -23,6 +23,7 @@ pub(crate) struct LogReader {
     file: Arc<dyn File>,
     path: PathBuf,
     number: u64,
+    pub(super) version: u32,
     pub(super) salt: Salt,
     immediate: bool,
     pub(super) offset: u64,
@@ -79,6 +80,7 @@ impl LogReader {
             file,
             path: path.to_path_buf(),
             number,
+            version: header.version,
             salt: Salt::new(header.id),
             immediate: header.immediate,
             offset,
@@ -243,7 +245,13 @@ impl LogReader {
                         }
                         let length = body_len(frame);
                         let body = frame.get(FRAME..FRAME + length).unwrap_or_default();
-                        body::read(body, &self.path, self.offset + FRAME as u64, each)?;
+                        body::read(
+                            body,
+                            &self.path,
+                            self.offset + FRAME as u64,
+                            self.version,
+                            each,
+                        )?;
                         at += size;
                         self.offset += size as u64;
                         self.next_sequence += 1;

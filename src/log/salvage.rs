@@ -23,6 +23,7 @@ const STEP: u64 = 1 << 20;
 pub(crate) struct Salvage {
     path: PathBuf,
     window: Window,
+    version: u32,
     salt: Salt,
     offset: u64,
     /// How much of the log the file has.
@@ -129,6 +130,7 @@ impl Salvage {
         Ok(Salvage {
             path: path.to_path_buf(),
             window: Window::new(file, there),
+            version: says.version,
             salt: Salt::new(says.id),
             offset: says.frames_at(),
             there,
@@ -173,7 +175,7 @@ impl Salvage {
                         return Ok(Step::Lost(gap));
                     }
                     let frame = self.window.get(self.offset, size);
-                    read_body(frame, &self.path, self.offset, each)?;
+                    read_body(frame, &self.path, self.offset, self.version, each)?;
                     self.offset += size;
                     self.next_sequence = Some(sequence.saturating_add(1));
                     return Ok(Step::Frame);
@@ -223,7 +225,7 @@ impl Salvage {
             return Ok(bad(&self.window, offset + size, &reason));
         }
         // Before any of it is given: a batch is there whole or not at all.
-        match read_body(frame, &self.path, offset, &mut |_| Ok(())) {
+        match read_body(frame, &self.path, offset, self.version, &mut |_| Ok(())) {
             Ok(()) => Ok(Here::Frame { size, sequence }),
             Err(damage @ Error::Corrupt(_)) => Ok(Here::Bad(damage)),
             Err(error) => Err(error),
@@ -311,10 +313,11 @@ fn read_body(
     frame: &[u8],
     path: &Path,
     offset: u64,
+    version: u32,
     each: &mut dyn FnMut(Operation<'_>) -> Result<()>,
 ) -> Result<()> {
     let body = frame
         .get(FRAME..FRAME.saturating_add(body_len(frame)))
         .unwrap_or_default();
-    body::read(body, path, offset + FRAME as u64, each)
+    body::read(body, path, offset + FRAME as u64, version, each)
 }

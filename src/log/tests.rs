@@ -2,6 +2,7 @@ use super::*;
 use crate::error::{Error, Result};
 use crate::header::StoreId;
 use crate::options::Writes;
+use crate::record::plain;
 use crate::vfs::Os;
 use std::path::PathBuf;
 
@@ -19,6 +20,9 @@ fn new(number: u64, id: u64, first_sequence: u64, writes: Writes) -> NewLog {
         writes,
     }
 }
+
+/// A tombstone in the place of what was seen.
+const FORGOTTEN: [u8; 1] = [0b001_010];
 
 struct Fixture {
     dir: tempfile::TempDir,
@@ -38,7 +42,7 @@ impl Fixture {
             LogWriter::create(&Os, dir.path(), STORE, &new(3, 99, 10, Writes::Map)).unwrap();
         let mut ends = vec![log.end()];
         for i in 0..frames {
-            log.append(Some(i), None, |body| body.insert(key(i).as_bytes()))
+            log.append(Some(i), None, |body| body.put(key(i).as_bytes(), &plain(i)))
                 .unwrap();
             ends.push(log.end());
             if i + 1 == synced {
@@ -96,13 +100,14 @@ fn times_positions_and_long_keys_come_back() {
     for i in 0..40 {
         let sequence = log
             .append(Some(1234), Some(i), |body| {
-                body.insert(&long);
-                body.insert(b"a");
+                body.put(&long, &plain(1234));
+                body.put(b"a", &plain(1234));
+                body.put(b"c", &FORGOTTEN);
             })
             .unwrap();
         assert_eq!(sequence, i + 1);
     }
-    log.append(None, None, |body| body.insert(b"b")).unwrap();
+    log.append(None, None, |body| body.put(b"b", &[])).unwrap();
     let path = dir.path().join(file_name(1));
     let mut reader = LogReader::open(&Os, &path, STORE, 1).unwrap();
     let mut count = 0;
@@ -110,12 +115,15 @@ fn times_positions_and_long_keys_come_back() {
     reader
         .read(None, true, &mut |operation| {
             match operation {
-                Operation::Insert { key, millis } if key == long => {
-                    assert_eq!(millis, Some(1234));
+                Operation::Insert { key, seconds } if key == long => {
+                    assert_eq!(seconds, Some(1234));
                     count += 1;
                 }
-                Operation::Insert { key, millis } => {
-                    assert_eq!(millis, (key == b"a").then_some(1234));
+                Operation::Insert { key, seconds } => {
+                    assert_eq!(seconds, (key == b"a").then_some(1234));
+                }
+                Operation::Put { key, record } => {
+                    assert_eq!((key, record), (&b"c"[..], &FORGOTTEN[..]));
                 }
                 Operation::Position(at) => last = Some(at),
             }
@@ -134,7 +142,7 @@ fn a_reader_goes_on_where_it_stopped() {
     let mut found = 0u64;
     // Past several allocated parts.
     for i in 0..20_000 {
-        log.append(None, None, |body| body.insert(key(i).as_bytes()))
+        log.append(None, None, |body| body.put(key(i).as_bytes(), &[]))
             .unwrap();
         if i % 977 == 0 || i == 19_999 {
             let tail = reader
@@ -235,7 +243,7 @@ fn frames_of_another_log_and_key_bytes_that_look_like_a_frame_are_not_read() {
         LogWriter::create(&Os, other.path(), STORE, &new(3, 100, 10, Writes::Map)).unwrap();
     for i in 0..6 {
         writer
-            .append(Some(i), None, |body| body.insert(key(i).as_bytes()))
+            .append(Some(i), None, |body| body.put(key(i).as_bytes(), &plain(i)))
             .unwrap();
     }
     #[allow(clippy::disallowed_methods, reason = "the test reads the file")]
@@ -305,7 +313,7 @@ fn without_maps_each_frame_is_written_and_nothing_is_allocated_ahead() {
     let mut log =
         LogWriter::create(&Os, dir.path(), STORE, &new(3, 99, 10, Writes::Pwrite)).unwrap();
     for i in 0..1000 {
-        log.append(Some(i), None, |body| body.insert(key(i).as_bytes()))
+        log.append(Some(i), None, |body| body.put(key(i).as_bytes(), &plain(i)))
             .unwrap();
     }
     let fixture = Fixture {

@@ -165,7 +165,7 @@ impl LogWriter {
     #[inline]
     pub(crate) fn append(
         &mut self,
-        millis: Option<u64>,
+        seconds: Option<u64>,
         position: Option<u64>,
         fill: impl FnOnce(&mut BodyWriter<'_>),
     ) -> Result<u64, AppendError> {
@@ -173,7 +173,7 @@ impl LogWriter {
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
         frame.resize(FRAME, 0);
-        fill(&mut BodyWriter::new(&mut frame, millis, position));
+        fill(&mut BodyWriter::new(&mut frame, seconds, position));
         debug_assert!(frame.len() - FRAME <= MAX_BODY);
         let body = u32::try_from(frame.len() - FRAME).unwrap_or(u32::MAX);
         frame.resize(frame_size(body as usize), 0);

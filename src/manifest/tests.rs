@@ -45,6 +45,13 @@ fn sample() -> Manifest {
                 length: None,
             },
         ],
+        counts: Some(Counts([7, 0, 1 << 40, 2])),
+        epoch: 6,
+        expiry: Expiry {
+            seen: None,
+            fetched: Some(30 * 86_400),
+            failed: Some(1),
+        },
     }
 }
 
@@ -84,7 +91,7 @@ fn a_newer_version_or_an_unknown_field_is_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE_NAME);
     let mut newer = sample().encode();
-    newer[8] = 2;
+    newer[8] = 3;
     let end = newer.len() - 4;
     let crc = crc32fast::hash(&newer[..end]);
     newer[end..].copy_from_slice(&crc.to_le_bytes());
@@ -92,7 +99,7 @@ fn a_newer_version_or_an_unknown_field_is_refused_by_name() {
     let error = Manifest::load(&Os, dir.path()).unwrap_err();
     assert!(
         matches!(&error, Error::UnsupportedFormat { found, supported, .. }
-            if found == "2" && supported == "1"),
+            if found == "3" && supported == "1 to 2"),
         "{error}"
     );
 
@@ -126,8 +133,14 @@ fn a_log_whose_first_frame_has_no_possible_number_is_refused() {
         let mut manifest = sample();
         manifest.logs[0].first_sequence = first;
         let bytes = manifest.encode();
-        let fields = &bytes[48..bytes.len() - 4];
-        let decoded = Manifest::decode(path, manifest.store, fields);
+        let header = Header {
+            version: header::VERSION,
+            store: manifest.store,
+            number: 0,
+            fields: bytes[48..bytes.len() - 4].to_vec(),
+            len: bytes.len() as u64,
+        };
+        let decoded = Manifest::decode(path, &header);
         assert_eq!(decoded.is_ok(), is_possible, "{first}");
         assert_eq!(manifest.check(path).is_ok(), is_possible, "{first}");
     }

@@ -15,28 +15,38 @@
 //!
 //! ```text
 //! u16   length of the key
-//! u8    length of the record: 0, or 6 for the time first seen
-//! [u8]  the record: milliseconds since 1970, u48
+//! u8    length of the record
+//! [u8]  the record, see `record::code`; none is a plain entry without a time
 //! [u8]  the key
 //! ```
 //!
 //! A slot is zero, or 24 bits of the key's hash above 40 bits of the entry's
 //! place plus one. Collisions go to the next slot.
+//!
+//! # Versions
+//!
+//! A key that changes gets another entry, whose place takes that of the one before in
+//! the slot. A reader that must not see the new entry yet finds the last published one
+//! in a second table, `older`, at the same slot: it is put there first. As long as an
+//! entry is not published, no later batch may replace it ([`Place::Hidden`]), so that one
+//! older version is all that a reader can need. If that was published after the reader
+//! loaded the published length, it loads it again.
 
+mod appender;
 mod arena;
 mod sort;
 
-use crate::record::Record;
-use crate::sync::atomic::{AtomicU64, Ordering};
+pub(crate) use appender::{Appender, Mark, Place};
+
+use crate::record::{Counts, Head, Stored};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::vfs::prefetch;
-use arena::{Arena, Slots, Tail};
+use arena::{Arena, Slots};
 use std::io;
 use std::sync::Arc;
 
 /// Bytes of an entry beside its key and record.
 const ENTRY: usize = 3;
-/// Bytes of a record with a time.
-const STAMP: usize = 6;
 /// The bits of a slot that hold the place.
 const PLACE: u64 = (1 << 40) - 1;
 
@@ -55,32 +65,23 @@ pub(crate) const fn entry_size(len: usize) -> usize {
 pub(crate) struct Memtable {
     arena: Arc<Arena>,
     slots: Slots,
-    /// Entries that readers may see.
-    entries: AtomicU64,
+    /// For slots whose key has several versions: one more than the place of the last that
+    /// was published when it was replaced. Memory is taken only where that happened.
+    older: Slots,
+    /// Keys that came with entries which readers may see, in the upper 32 bits, and those
+    /// that went, in the lower: both only grow.
+    changes: AtomicU64,
+    /// Whether a key has several versions.
+    replaced: AtomicBool,
     memory: usize,
-}
-
-/// The right to append to one memtable.
-#[derive(Debug)]
-pub(crate) struct Appender {
-    memtable: Arc<Memtable>,
-    tail: Tail,
-    entries: u64,
-}
-
-/// A point between two appends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Mark {
-    len: usize,
-    entries: u64,
 }
 
 /// An entry, borrowed from a memtable.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry<'a> {
     pub(crate) key: &'a [u8],
-    pub(crate) record: Record,
-    size: usize,
+    /// Its record's bytes.
+    pub(crate) record: &'a [u8],
 }
 
 impl Memtable {
@@ -92,20 +93,19 @@ impl Memtable {
         let memtable = Arc::new(Memtable {
             arena,
             slots: Slots::new(slots)?,
-            entries: AtomicU64::new(0),
+            older: Slots::new(slots)?,
+            changes: AtomicU64::new(0),
+            replaced: AtomicBool::new(false),
             memory,
         });
-        let appender = Appender {
-            memtable: memtable.clone(),
-            tail,
-            entries: 0,
-        };
-        Ok((memtable, appender))
+        Ok((memtable.clone(), Appender::new(memtable, tail)))
     }
 
-    /// Entries that readers can see.
-    pub(crate) fn len(&self) -> u64 {
-        self.entries.load(Ordering::Acquire)
+    /// By how many keys the entries that readers can see change the number of keys:
+    /// those that came, and those that went.
+    pub(crate) fn changes(&self) -> (u64, u64) {
+        let changes = self.changes.load(Ordering::Acquire);
+        (changes >> 32, changes & u64::from(u32::MAX))
     }
 
     /// Bytes of memory when full.
@@ -119,15 +119,62 @@ impl Memtable {
     }
 
     /// The record of `key`, if it is here and published.
-    #[inline]
-    pub(crate) fn get(&self, hash: u64, key: &[u8]) -> Option<Record> {
+    #[inline(always)]
+    pub(crate) fn get(&self, hash: u64, key: &[u8]) -> Option<Stored> {
         // The published length is loaded before any slot: a place below it was
         // put there for good, whatever is taken back meanwhile.
         let bytes = self.arena.bytes();
         if bytes.is_empty() {
             return None;
         }
-        self.probe(hash, key, bytes).ok().map(|entry| entry.record)
+        let slots = self.slots.as_slice();
+        let tag = tag(hash);
+        let mut at = home(hash, slots.len());
+        // Bounded: the appender leaves a fifth of the slots free.
+        loop {
+            let slot = slots[at].load(Ordering::Acquire);
+            if slot == 0 {
+                return None;
+            }
+            if slot & !PLACE == tag {
+                let place = (slot & PLACE) as usize - 1;
+                match Entry::read(bytes, place) {
+                    Some(entry) if entry.key == key => return Some(entry.stored()),
+                    Some(_) => {}
+                    // Not to be seen yet. Is there a version before?
+                    None => {
+                        let older = self.older(at, key, bytes.len());
+                        if let Some(entry) = older {
+                            return Some(entry.stored());
+                        }
+                    }
+                }
+            }
+            at += 1;
+            if at == slots.len() {
+                at = 0;
+            }
+        }
+    }
+
+    /// The last published version of `key`, if `slot` is its slot, whose newest was not
+    /// published when `shown` bytes were.
+    #[cold]
+    fn older(&self, slot: usize, key: &[u8], shown: usize) -> Option<Entry<'_>> {
+        let mut bytes = self.arena.bytes();
+        let newest = self.slots.as_slice()[slot].load(Ordering::Acquire) & PLACE;
+        let older = self.older.as_slice()[slot].load(Ordering::Acquire);
+        let mut place = older;
+        if newest as usize > shown && newest as usize <= bytes.len() {
+            // Published meanwhile.
+            place = newest;
+        }
+        if place as usize > bytes.len() {
+            // So was this, before it was replaced.
+            bytes = self.arena.bytes();
+        }
+        let entry = Entry::read(bytes, (place as usize).checked_sub(1)?)?;
+        (entry.key == key).then_some(entry)
     }
 
     /// Starts loading the slot of `hash`.
@@ -152,50 +199,54 @@ impl Memtable {
         }
     }
 
-    /// The entry of `key` within `bytes`, or the slot where it would go.
-    #[inline]
-    fn probe<'a>(&self, hash: u64, key: &[u8], bytes: &'a [u8]) -> Result<Entry<'a>, usize> {
-        let slots = self.slots.as_slice();
-        let tag = tag(hash);
-        let mut at = home(hash, slots.len());
-        // Bounded: the appender leaves a fifth of the slots free.
-        loop {
-            let slot = slots[at].load(Ordering::Acquire);
-            if slot == 0 {
-                return Err(at);
-            }
-            if slot & !PLACE == tag {
-                let place = (slot & PLACE) as usize - 1;
-                if let Some(entry) = Entry::read(bytes, place)
-                    && entry.key == key
-                {
-                    return Ok(entry);
-                }
-            }
-            at += 1;
-            if at == slots.len() {
-                at = 0;
-            }
-        }
-    }
-
-    /// The places of the published entries whose keys begin with `prefix`, in the
-    /// order of the keys.
+    /// The places of the published entries whose keys begin with `prefix`, each key's
+    /// newest, in the order of the keys.
     pub(crate) fn sorted(&self, prefix: &[u8]) -> Vec<u64> {
         let bytes = self.arena.bytes();
+        let replaced = self.replaced.load(Ordering::Acquire);
         let mut places = Vec::new();
         if prefix.is_empty() {
-            places.reserve(self.len() as usize);
+            places.reserve(self.changes().0 as usize);
         }
         places.extend(
             entries(bytes, 0)
                 .filter(|(_, entry)| entry.key.starts_with(prefix))
                 .map(|(place, _)| place as u64),
         );
-        sort::by_key(&mut places, |place| {
-            Entry::read(bytes, place as usize).map_or(&[], |entry| entry.key)
-        });
+        let key = |place: u64| Entry::read(bytes, place as usize).map_or(&[][..], |e| e.key);
+        sort::by_key(&mut places, key);
+        if replaced {
+            places.dedup_by(|next, kept| {
+                let same = key(*next) == key(*kept);
+                if same {
+                    *kept = (*kept).max(*next);
+                }
+                same
+            });
+        }
         places
+    }
+
+    /// Calls `each` with the entries between two lengths that the memtable showed.
+    pub(crate) fn between(&self, from: usize, to: usize, mut each: impl FnMut(Entry<'_>)) {
+        let bytes = self.arena.bytes();
+        let bytes = bytes.get(..to).unwrap_or(bytes);
+        entries(bytes, from).for_each(|(_, entry)| each(entry));
+    }
+
+    /// How the published entries change the numbers of keys by state; counts wrap.
+    pub(crate) fn count_moves(&self) -> Counts {
+        let mut counts = Counts::default();
+        for (_, entry) in entries(self.arena.bytes(), 0) {
+            let head = Head::of(entry.record);
+            counts.moved(head.replaces(), head.kind());
+        }
+        counts
+    }
+
+    /// Whether some entries are tombstones.
+    pub(crate) fn has_tombstones(&self) -> bool {
+        self.changes().1 > 0
     }
 
     /// The published entry at a place that [`sorted`](Memtable::sorted) gave.
@@ -205,79 +256,9 @@ impl Memtable {
 
     /// Makes everything up to `mark` visible.
     pub(crate) fn publish(&self, mark: Mark) {
-        self.entries.fetch_max(mark.entries, Ordering::AcqRel);
+        let changes = mark.added << 32 | mark.removed;
+        self.changes.fetch_max(changes, Ordering::AcqRel);
         arena::publish(&self.arena, mark.len);
-    }
-}
-
-impl Appender {
-    pub(crate) fn memtable(&self) -> &Arc<Memtable> {
-        &self.memtable
-    }
-
-    /// Whether `count` entries of `bytes` bytes in all, as [`entry_size`] counts
-    /// them, find room.
-    pub(crate) fn has_room(&self, count: usize, bytes: usize) -> bool {
-        let slots = self.memtable.slots.as_slice().len();
-        bytes <= self.tail.room() && self.entries as usize + count <= slots / 5 * 4
-    }
-
-    /// Appends `key` unless it is here already, published or not. True if it was
-    /// appended. The caller has made sure of room.
-    #[inline]
-    pub(crate) fn insert(&mut self, hash: u64, key: &[u8], millis: Option<u64>) -> bool {
-        let Err(at) = self.memtable.probe(hash, key, self.tail.bytes()) else {
-            return false;
-        };
-        let place = self.tail.len() as u64;
-        debug_assert!(place < PLACE && key.len() <= usize::from(u16::MAX));
-        let [k0, k1] = (key.len() as u16).to_le_bytes();
-        let stamp = millis.unwrap_or(0).to_le_bytes();
-        let (record_len, record) = match millis {
-            Some(_) => (STAMP as u8, &stamp[..STAMP]),
-            None => (0, &[][..]),
-        };
-        self.tail.append([&[k0, k1, record_len], record, key]);
-        self.entries += 1;
-        self.memtable.slots.as_slice()[at].store(tag(hash) | (place + 1), Ordering::Release);
-        true
-    }
-
-    /// Entries, published or not.
-    pub(crate) fn len(&self) -> u64 {
-        self.entries
-    }
-
-    /// All entries, published or not, in the order of their arrival.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
-        entries(self.tail.bytes(), 0).map(|(_, entry)| entry)
-    }
-
-    /// The present end.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark {
-            len: self.tail.len(),
-            entries: self.entries,
-        }
-    }
-
-    /// Takes back what was appended since `mark` and not published; `hash` is the
-    /// function that the entries were inserted with.
-    pub(crate) fn take_back(&mut self, mark: Mark, hash: impl Fn(&[u8]) -> u64) {
-        let added: Vec<(u64, u64)> = entries(self.tail.bytes(), mark.len)
-            .map(|(place, entry)| (place as u64, hash(entry.key)))
-            .collect();
-        let slots = self.memtable.slots.as_slice();
-        // Last in, first out: the way to each slot is then still closed.
-        for (place, hash) in added.into_iter().rev() {
-            let mut at = home(hash, slots.len());
-            while slots[at].load(Ordering::Relaxed) != tag(hash) | (place + 1) {
-                at = (at + 1) % slots.len();
-            }
-            slots[at].store(0, Ordering::Release);
-        }
-        self.tail.truncate(mark.len);
-        self.entries = mark.entries;
     }
 }
 
@@ -289,16 +270,20 @@ impl<'a> Entry<'a> {
         let [k0, k1, record_len] = *head;
         let (record, rest) = rest.split_at_checked(usize::from(record_len))?;
         let key = rest.get(..usize::from(u16::from_le_bytes([k0, k1])))?;
-        let millis = record.first_chunk::<STAMP>().map(|stamp| {
-            let mut millis = [0; 8];
-            millis[..STAMP].copy_from_slice(stamp);
-            u64::from_le_bytes(millis)
-        });
-        Some(Entry {
-            key,
-            record: Record::seen_at(millis),
-            size: ENTRY + record.len() + key.len(),
-        })
+        Some(Entry { key, record })
+    }
+
+    /// What its record says.
+    #[inline]
+    pub(crate) fn stored(&self) -> Stored {
+        // The bytes were written by this process, from a record.
+        let stored = crate::record::read(self.record);
+        debug_assert!(stored.is_ok(), "{:?}", self.record);
+        stored.unwrap_or(Stored::Seen(None))
+    }
+
+    fn size(&self) -> usize {
+        ENTRY + self.record.len() + self.key.len()
     }
 }
 
@@ -307,7 +292,7 @@ fn entries(bytes: &[u8], mut place: usize) -> impl Iterator<Item = (usize, Entry
     std::iter::from_fn(move || {
         let entry = Entry::read(bytes, place)?;
         let at = place;
-        place += entry.size;
+        place += entry.size();
         Some((at, entry))
     })
 }

@@ -5,7 +5,7 @@ use super::Place;
 use super::block::Block;
 use super::reader::Segment;
 use crate::error::{Error, Result};
-use crate::record::Record;
+use crate::record::Stored;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) struct Cursor {
     /// The next entry in the block.
     at: usize,
     key: Vec<u8>,
-    record: Record,
+    record: Stored,
     /// A seek has read the entry that `advance` is to give.
     waiting: bool,
     failed: Option<Error>,
@@ -53,7 +53,7 @@ impl Cursor {
             bytes: 0..0,
             at: 0,
             key: Vec::new(),
-            record: Record::default(),
+            record: Stored::Seen(None),
             waiting: false,
             failed: None,
         }
@@ -75,8 +75,8 @@ impl Cursor {
     }
 
     /// Its record.
-    pub(crate) fn record(&self) -> Record {
-        self.record
+    pub(crate) fn record(&self) -> &Stored {
+        &self.record
     }
 
     fn guard<T>(&mut self, run: impl FnOnce(&mut Cursor) -> Result<T>) -> Result<T> {
@@ -136,7 +136,7 @@ impl Cursor {
         use_block: impl FnOnce(Block<'_>, &mut Vec<u8>) -> Result<T, super::Fault>,
     ) -> Result<T> {
         let bytes = self.buffer.get(self.bytes.clone()).unwrap_or_default();
-        Block::parse(bytes, self.segment.stamps())
+        Block::parse(bytes, self.segment.form)
             .and_then(|block| use_block(block, &mut self.key))
             .map_err(|fault| self.segment.bad_block(fault, self.block))
     }

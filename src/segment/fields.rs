@@ -2,7 +2,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::Place;
-use super::footer::{Footer, Part};
+use super::footer::{Footer, Part, Piece};
 use crate::filter::{FilterKind, Parameters};
 use crate::wire::{MUST_UNDERSTAND, Malformed, Reader};
 
@@ -20,7 +20,9 @@ pub(super) const INDEX: u16 = 11 | MUST_UNDERSTAND;
 pub(super) const FILTER: u16 = 12 | MUST_UNDERSTAND;
 pub(super) const FILTER_KIND: u16 = 13 | MUST_UNDERSTAND;
 pub(super) const CODECS: u16 = 14 | MUST_UNDERSTAND;
-pub(super) const KNOWN_FIELDS: &str = "footer fields 1 to 14";
+pub(super) const RECORDS: u16 = 15 | MUST_UNDERSTAND;
+pub(super) const PIECE: u16 = 16;
+pub(super) const KNOWN_FIELDS: &str = "footer fields 1 to 16";
 
 /// The fields that were met so far.
 #[derive(Debug, Default)]
@@ -28,6 +30,8 @@ pub(super) struct Fields {
     seed: Option<u64>,
     policy: Option<String>,
     stamps: Option<bool>,
+    records: Option<bool>,
+    piece: Option<Piece>,
     first: Option<Vec<u8>>,
     last: Option<Vec<u8>>,
     sequences: Option<(u64, u64)>,
@@ -55,14 +59,12 @@ impl Fields {
                 })?;
                 self.policy = Some(text.to_owned());
             }
-            STAMPS => {
-                self.stamps = Some(match r.u8("stamps, 0 or 1")? {
-                    0 => false,
-                    1 => true,
-                    _ => {
-                        let expected = "stamps, 0 or 1";
-                        return Err(Malformed { at: 0, expected });
-                    }
+            STAMPS => self.stamps = Some(flag(r, "stamps, 0 or 1")?),
+            RECORDS => self.records = Some(flag(r, "records, 0 or 1")?),
+            PIECE => {
+                self.piece = Some(Piece {
+                    place: r.u32("a place in the run")?,
+                    is_last: flag(r, "whether it is the last, 0 or 1")?,
                 });
             }
             FIRST => self.first = Some(r.take(value.len(), "a key")?.to_vec()),
@@ -117,6 +119,9 @@ impl Fields {
             seed: self.seed?,
             policy: self.policy?,
             stamps: self.stamps?,
+            // In version 1, the two are one.
+            records: self.records.or(self.stamps)?,
+            piece: self.piece,
             first: self.first?,
             last: self.last?,
             sequences: self.sequences?,
@@ -130,6 +135,15 @@ impl Fields {
             filter: self.filter?,
             parameters: parameters?,
         })
+    }
+}
+
+fn flag(r: &mut Reader<'_>, expected: &'static str) -> Result<bool, Malformed> {
+    let at = r.offset();
+    match r.u8(expected)? {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(Malformed { at, expected }),
     }
 }
 

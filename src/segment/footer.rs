@@ -13,7 +13,7 @@
 //! |---|---|
 //! | 1 ! | hash seed, u64 |
 //! | 2 ! | the policy's text |
-//! | 3 ! | stamps, u8: 1 if entries have record codes, else 0 |
+//! | 3 ! | stamps, u8: 1 if entries of the store have times, else 0 |
 //! | 4 ! | first key |
 //! | 5 ! | last key |
 //! | 6 ! | first and last sequence number, u64 each |
@@ -25,9 +25,11 @@
 //! | 12 ! | filter: offset u64, length u64, crc u32 |
 //! | 13 ! | filter: kind u16, probes u8 |
 //! | 14 ! | block codecs, u8 each: all that occur in the file |
+//! | 15 ! | records, u8: 1 if entries have record codes, else 0; absent: as 3 |
+//! | 16 | place in the run, u32, from 0; u8: 1 if it is the last, else 0 |
 //!
 //! Tags marked `!` have the bit that says that they must be understood: without
-//! them a reader would give wrong answers. All but 7 are always there.
+//! them a reader would give wrong answers. All but 7, 15 and 16 are always there.
 #![deny(clippy::indexing_slicing)]
 
 use super::block::{CODEC_NONE, KNOWN_CODECS};
@@ -54,11 +56,22 @@ pub(super) struct Part {
     pub(super) crc: u32,
 }
 
+/// Which of its run's segments one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Segments before it.
+    pub(crate) place: u32,
+    pub(crate) is_last: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Footer {
     pub(crate) seed: u64,
     pub(crate) policy: String,
     pub(crate) stamps: bool,
+    /// Whether entries have records: also tombstones of a store without stamps are some.
+    pub(crate) records: bool,
+    pub(crate) piece: Option<Piece>,
     pub(crate) first: Vec<u8>,
     pub(crate) last: Vec<u8>,
     pub(crate) sequences: (u64, u64),
@@ -100,6 +113,13 @@ impl Footer {
         let kind = self.parameters.kind.number().to_le_bytes();
         put(FILTER_KIND, &[&kind, &[self.parameters.probes]]);
         put(CODECS, &[&[CODEC_NONE]]);
+        put(RECORDS, &[&[self.records.into()]]);
+        if let Some(piece) = self.piece {
+            put(
+                PIECE,
+                &[&piece.place.to_le_bytes(), &[piece.is_last.into()]],
+            );
+        }
 
         let crc = checksum(offset, &out);
         // Two keys, a policy and the inputs: far below 4 GiB.

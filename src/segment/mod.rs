@@ -27,6 +27,7 @@ mod coded;
 mod cursor;
 mod fields;
 mod footer;
+mod form;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod index;
@@ -41,6 +42,8 @@ mod verify;
 mod writer;
 
 pub(crate) use cursor::Cursor;
+pub(crate) use footer::Footer;
+pub(crate) use form::Form;
 pub(crate) use index::Located;
 pub(crate) use open::{Origin, SegmentRef, origin};
 pub(crate) use reader::{Found, Segment};

@@ -4,7 +4,7 @@
 use super::footer::{Footer, Part};
 use super::index::Index;
 use super::reader::{Mapped, Segment};
-use super::{Meta, Place, bad_checksum, checksum};
+use super::{Form, Meta, Place, bad_checksum, checksum};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::header::{self, FileKind, Header, StoreId, malformed, unknown_field};
@@ -43,7 +43,8 @@ impl Segment {
                 format!("{size} bytes"),
             ));
         }
-        let blocks_at = read_header(&*file, path, store, expect.number)?;
+        let header = read_header(&*file, path, store, expect.number)?;
+        let blocks_at = header.len;
         let footer = Footer::read(&*file, path, size, blocks_at)?;
         if footer.content != expect.content {
             return Err(Error::corrupt(
@@ -84,6 +85,7 @@ impl Segment {
             Reads::Pread => None,
         };
         Ok(Segment {
+            form: Form::of(header.version, footer.records),
             map: map.map(|map| Mapped::new(map, index.blocks())),
             meta: Meta {
                 number: expect.number,
@@ -128,7 +130,7 @@ pub(crate) fn origin(
         .len()
         .map_err(|e| Error::io("find the length of", path, e))?;
     let footer = read_header(&*file, path, store, number)
-        .and_then(|blocks_at| Footer::read(&*file, path, size, blocks_at));
+        .and_then(|header| Footer::read(&*file, path, size, header.len));
     match footer {
         Ok(footer) => Ok(Some(Origin {
             sequences: footer.sequences,
@@ -139,16 +141,16 @@ pub(crate) fn origin(
     }
 }
 
-/// Reads and checks the header; answers where the blocks begin.
+/// Reads and checks the header; the blocks begin where it ends.
 pub(super) fn read_header(
     file: &dyn File,
     path: &Path,
     store: StoreId,
     number: u64,
-) -> Result<u64> {
+) -> Result<Header> {
     let header = read_any_header(file, path)?;
     header.check_identity(path, store, number)?;
-    Ok(header.len)
+    Ok(header)
 }
 
 /// Reads and checks the header of whatever segment it is.

@@ -4,11 +4,11 @@
 use super::block::{self, Block};
 use super::footer::Footer;
 use super::index::{Index, Located};
-use super::{Cursor, Fault, Meta, Place, bad_checksum};
+use super::{Cursor, Fault, Form, Meta, Place, bad_checksum};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::header::{StoreId, malformed};
-use crate::record::Record;
+use crate::record::Stored;
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::sync::thread_local;
 use crate::vfs::{File, Map, prefetch, read_exact_at};
@@ -18,9 +18,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The answer of one block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    pub(crate) record: Option<Record>,
+    pub(crate) record: Option<Stored>,
     /// Bytes of the block that was read.
     pub(crate) bytes: u64,
 }
@@ -32,6 +32,7 @@ pub(crate) struct Segment {
     pub(super) path: PathBuf,
     pub(super) store: StoreId,
     pub(super) footer: Footer,
+    pub(super) form: Form,
     pub(super) index: Index,
     /// Where blocks begin.
     pub(super) blocks_at: u64,
@@ -72,9 +73,14 @@ impl Segment {
         &self.footer.policy
     }
 
-    /// Whether entries have records.
+    /// Whether entries of its store have times.
     pub(crate) fn stamps(&self) -> bool {
         self.footer.stamps
+    }
+
+    /// Whether its entries have records.
+    pub(crate) fn has_records(&self) -> bool {
+        self.footer.records
     }
 
     /// Whether `key` lies in the segment's range.
@@ -143,8 +149,8 @@ impl Segment {
     }
 
     #[inline]
-    fn find_in(&self, bytes: &[u8], place: Place, key: &[u8]) -> Result<Option<Record>> {
-        Block::parse(bytes, self.footer.stamps)
+    fn find_in(&self, bytes: &[u8], place: Place, key: &[u8]) -> Result<Option<Stored>> {
+        Block::parse(bytes, self.form)
             .and_then(|block| block.find(key))
             .map_err(|fault| self.bad_block(fault, place))
     }

@@ -1,6 +1,7 @@
 //! A segment's file that may be damaged: whose it is, and what it says of itself.
 #![deny(clippy::indexing_slicing)]
 
+use super::Form;
 use super::block::{self, Block, measure};
 use super::footer::Footer;
 use super::open::{SegmentRef, read_any_header};
@@ -88,25 +89,43 @@ impl Remains {
         self.claimed
     }
 
-    /// Whether entries have records, if the footer or the first block tells. A block of
-    /// the one kind never passes for one of the other: its first entry shares nothing and
-    /// has a suffix, so that the two numbers it begins with cannot be read as a base and
-    /// the number shared.
+    /// The form of its blocks, if header and footer or the first block tell. A block of
+    /// one form never passes for one of another: its first entry shares nothing and has a
+    /// suffix, so that the two numbers it begins with cannot be read as something else.
+    pub(crate) fn form(&self, vfs: &dyn Vfs) -> Option<Form> {
+        match (self.header(), self.footer()) {
+            (Some(header), Some(footer)) => return Some(Form::of(header.version, footer.records)),
+            (None, Some(footer)) if !footer.records => return Some(Form::Bare),
+            _ => {}
+        }
+        self.first_block(vfs, |form, _| form)
+    }
+
+    /// Whether entries of the store have times, as far as the footer or the first block
+    /// tells. Tombstones without any times beside them can be of either kind of store.
     pub(crate) fn stamps(&self, vfs: &dyn Vfs) -> Option<bool> {
         if let Some(footer) = self.footer() {
             return Some(footer.stamps);
         }
+        self.first_block(vfs, |form, block| match form {
+            Form::Bare => Some(false),
+            Form::Millis => Some(true),
+            Form::Records => has_times(&block).then_some(true),
+        })?
+    }
+
+    /// What the first block tells, if it is intact.
+    fn first_block<T>(&self, vfs: &dyn Vfs, read: impl FnOnce(Form, Block<'_>) -> T) -> Option<T> {
         let at = self.blocks_at();
         let mut window = Window::new(self.file(vfs).ok()?, self.size);
         let bytes = window.get(at, MAX_BLOCK);
-        [true, false].into_iter().find(|&stamps| {
-            let block = measure(bytes, stamps).and_then(|len| bytes.get(..len));
-            block.is_some_and(|block| {
-                let (stored, computed) = block::checksums(block, at);
-                stored == computed
-                    && Block::parse(block, stamps).is_ok_and(|block| block.check().is_ok())
-            })
-        })
+        let (form, block) = Form::ALL.into_iter().find_map(|form| {
+            let bytes = bytes.get(..measure(bytes, form)?)?;
+            let (stored, computed) = block::checksums(bytes, at);
+            let block = Block::parse(bytes, form).ok()?;
+            (stored == computed && block.check().is_ok()).then_some((form, block))
+        })?;
+        Some(read(form, block))
     }
 
     /// Why nothing tells whose the file is, if that is because the disk does not give it.
@@ -120,4 +139,16 @@ impl Remains {
     pub(super) fn blocks_at(&self) -> u64 {
         self.header().map_or(BLOCKS_AT, |header| header.len)
     }
+}
+
+/// Whether an entry of a block has a time.
+fn has_times(block: &Block<'_>) -> bool {
+    let (mut at, mut key) = (0, Vec::new());
+    while let Ok(Some((stored, next))) = block.step(at, &mut key) {
+        if stored.first().is_some() {
+            return true;
+        }
+        at = next;
+    }
+    false
 }

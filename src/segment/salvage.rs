@@ -10,10 +10,10 @@ use super::block::{self, Block, measure};
 use super::index::{Index, begins_index, is_index_of};
 use super::open::read_part;
 use super::remains::{MAX_BLOCK, Remains};
-use super::{Place, bad_checksum};
+use super::{Form, Place, bad_checksum};
 use crate::error::{Error, Result};
-use crate::header::malformed;
-use crate::record::Record;
+use crate::header::{VERSION, malformed};
+use crate::record::Stored;
 use crate::vfs::{File, Vfs, Window};
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ const FIRST_ENTRY: u64 = 22;
 pub(crate) struct Salvage {
     remains: Remains,
     window: Window,
-    stamps: bool,
+    form: Form,
     blocks: Blocks,
     /// Where the next block is, or where one is looked for.
     at: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Salvage {
     entry: usize,
     /// The present key; after the last entry of a block, the one that keys must be above.
     key: Vec<u8>,
-    record: Record,
+    record: Stored,
     /// Damaged parts that cost no entry.
     harmless: Vec<Error>,
     ended: bool,
@@ -82,8 +82,8 @@ pub(crate) struct Gap {
 
 impl Salvage {
     /// Begins before the first entry. Keys must be above `above`, the last of the segment
-    /// before in the same run; entries have records with `stamps`. An error only if the
-    /// file cannot be opened.
+    /// before in the same run. `stamps` says whether entries of the store have times. An
+    /// error only if the file cannot be opened.
     pub(crate) fn open(
         vfs: &dyn Vfs,
         remains: Remains,
@@ -91,6 +91,7 @@ impl Salvage {
         above: &[u8],
     ) -> Result<Salvage> {
         let file = remains.file(vfs)?;
+        let form = remains.form(vfs).unwrap_or(Form::of(VERSION, stamps));
         let mut harmless: Vec<Error> = remains.header.as_ref().err().cloned().into_iter().collect();
         let begin = remains.blocks_at();
         let mut blocks = Blocks::Searched { found: Vec::new() };
@@ -107,7 +108,7 @@ impl Salvage {
         Ok(Salvage {
             window: Window::new(file, end),
             remains,
-            stamps,
+            form,
             blocks,
             at: begin,
             end,
@@ -115,7 +116,7 @@ impl Salvage {
             block: Place { offset: 0, len: 0 },
             entry: 0,
             key: above.to_vec(),
-            record: Record::default(),
+            record: Stored::Seen(None),
             harmless,
             ended: false,
         })
@@ -136,8 +137,8 @@ impl Salvage {
     }
 
     /// Its record.
-    pub(crate) fn record(&self) -> Record {
-        self.record
+    pub(crate) fn record(&self) -> &Stored {
+        &self.record
     }
 
     /// Damaged parts that cost no entry; complete at the end.
@@ -150,7 +151,7 @@ impl Salvage {
     pub(crate) fn step(&mut self) -> Result<Step> {
         if self.block.len > 0 {
             let bytes = self.window.get(self.block.offset, self.block.len);
-            let step = Block::parse(bytes, self.stamps)
+            let step = Block::parse(bytes, self.form)
                 .and_then(|block| block.step(self.entry, &mut self.key));
             match step {
                 Ok(Some((record, next))) => {
@@ -203,7 +204,7 @@ impl Salvage {
                 return Ok(Step::Searching);
             }
             let bytes = self.window.get(self.at, MAX_BLOCK);
-            let damage = match measure(bytes, self.stamps) {
+            let damage = match measure(bytes, self.form) {
                 Some(len) => {
                     let place = Place {
                         offset: self.at,
@@ -276,7 +277,7 @@ impl Salvage {
     /// What is wrong with a block, if anything.
     fn judge(&mut self, place: Place) -> Result<Option<Error>> {
         let bytes = self.window.get(place.offset, place.len);
-        let damage = match judge(bytes, place, self.stamps, &self.key, &self.remains) {
+        let damage = match judge(bytes, place, self.form, &self.key, &self.remains) {
             Ok(()) => return Ok(None),
             Err(error @ Error::UnsupportedFormat { .. }) => return Err(error),
             Err(damage) => damage,
@@ -326,7 +327,7 @@ fn open_index(file: &dyn File, remains: &Remains, begin: u64) -> Result<Index> {
 
 /// Whether the bytes are a block with entries, all of which can be read and are in order
 /// above `above`.
-fn judge(bytes: &[u8], place: Place, stamps: bool, above: &[u8], remains: &Remains) -> Result<()> {
+fn judge(bytes: &[u8], place: Place, form: Form, above: &[u8], remains: &Remains) -> Result<()> {
     let path = &remains.path;
     let (stored, computed) = block::checksums(bytes, place.offset);
     if stored != computed {
@@ -339,7 +340,7 @@ fn judge(bytes: &[u8], place: Place, stamps: bool, above: &[u8], remains: &Remai
         ));
     }
     let bad = |fault: super::Fault| fault.into_error(path, place.offset);
-    let block = Block::parse(bytes, stamps).map_err(bad)?;
+    let block = Block::parse(bytes, form).map_err(bad)?;
     block.check().map_err(bad)?;
     let (mut at, mut key) = (0, Vec::new());
     while let Some((_, next)) = block.step(at, &mut key).map_err(bad)? {

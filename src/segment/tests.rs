@@ -2,7 +2,7 @@ use super::*;
 use crate::error::Result;
 use crate::header::StoreId;
 use crate::options::Reads;
-use crate::record::{MAX_MILLIS, Record};
+use crate::record::{Detail, Details, Last, MAX_SECONDS, Stored, Token};
 use crate::vfs::{File, Kind, Lock, Map, Os, Vfs, WriteMap, read_exact_at, write_all_at};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -15,7 +15,10 @@ const STORE: StoreId = StoreId {
     incarnation: 3,
 };
 
-type Entries = BTreeMap<Vec<u8>, Option<u64>>;
+type Entries = BTreeMap<Vec<u8>, Stored>;
+
+/// The record of an entry without one.
+const PLAIN: Stored = Stored::Seen(None);
 
 struct Lab {
     dir: tempfile::TempDir,
@@ -36,6 +39,8 @@ fn params(stamps: bool, block_size: usize) -> Params {
         seed: 0x5eed,
         policy: "raw/1".into(),
         stamps,
+        records: stamps,
+        place: 0,
         rate: 0.01,
         block_size,
         sequences: (100, 999),
@@ -50,12 +55,14 @@ impl Lab {
     }
 
     fn write(&self, name: &str, entries: &Entries, params: Params) -> Meta {
+        let records = params.records;
         let mut writer = Writer::create(&*self.vfs, &self.path(name), params).unwrap();
-        for (key, millis) in entries {
-            writer.add(key, &Record::seen_at(*millis)).unwrap();
+        for (key, record) in entries {
+            let record = if records { record.clone() } else { PLAIN };
+            writer.add(key, record).unwrap();
         }
         let guess = writer.size();
-        let meta = writer.finish().unwrap();
+        let meta = writer.finish(true).unwrap();
         let far = guess.abs_diff(meta.size);
         assert!(far < 600 + meta.size / 10, "{guess} {}", meta.size);
         meta
@@ -114,18 +121,67 @@ fn urls(count: usize, seed: u64) -> Entries {
             url += ["articles/", "2024/11/", "product-reviews/", "a/"][random.below(4) as usize];
         }
         url += &format!("item?id={}", random.below(count as u64 * 3));
-        entries.insert(url.into_bytes(), time(&mut random));
+        entries.insert(url.into_bytes(), record(&mut random));
     }
     entries
 }
 
-fn time(random: &mut Random) -> Option<u64> {
+fn time(random: &mut Random) -> u64 {
     match random.below(8) {
-        0 => None,
-        1 => Some(0),
-        2 => Some(MAX_MILLIS),
-        _ => Some(1_732_900_000_000 + random.below(86_400_000)),
+        0 => 0,
+        1 => MAX_SECONDS,
+        _ => 1_732_900_000 + random.below(86_400),
     }
+}
+
+fn record(random: &mut Random) -> Stored {
+    let first = time(random);
+    let later = |random: &mut Random| (first + random.below(1000)).min(MAX_SECONDS);
+    let content = |random: &mut Random| {
+        let bytes = (u128::from(random.next()) << 64 | u128::from(random.next())).to_le_bytes();
+        (random.below(2) == 0).then_some(bytes)
+    };
+    let detail = match random.below(10) {
+        0 => return Stored::Seen(None),
+        1 => return Stored::Forgotten,
+        2 => Detail::Seen,
+        3 => Detail::Claimed {
+            until: MAX_SECONDS,
+            token: Token {
+                epoch: random.below(3),
+                counter: random.next(),
+            },
+            attempts: 1 + random.below(3) as u32,
+            worker: "worker 7".into(),
+            last: match random.below(3) {
+                0 => None,
+                1 => Some(Last::Failed {
+                    at: later(random),
+                    reason: "so".into(),
+                }),
+                _ => Some(Last::Fetched {
+                    at: later(random),
+                    status: 404,
+                    content: content(random),
+                }),
+            },
+        },
+        4 => Detail::Fetched {
+            status: random.below(600) as u16,
+            content: content(random),
+        },
+        5 => Detail::Failed {
+            attempts: 9,
+            retry_at: (random.below(2) == 0).then_some(MAX_SECONDS),
+            reason: "connection refused".into(),
+        },
+        _ => return Stored::Seen(Some(first)),
+    };
+    Stored::Full(Box::new(Details {
+        first,
+        changed: later(random),
+        detail,
+    }))
 }
 
 /// Keys that are hard to code: binary, prefixes of each other, of all lengths.
@@ -147,7 +203,7 @@ fn odd_keys() -> Entries {
         );
     }
     keys.into_iter()
-        .map(|key| (key, time(&mut random)))
+        .map(|key| (key, record(&mut random)))
         .collect()
 }
 
@@ -173,15 +229,15 @@ fn neighbours(key: &[u8]) -> Vec<Vec<u8>> {
     out
 }
 
-fn expected(entries: &Entries, key: &[u8], stamps: bool) -> Option<Record> {
-    let millis = entries.get(key)?;
-    Some(Record::seen_at(millis.filter(|_| stamps)))
+fn expected(entries: &Entries, key: &[u8], stamps: bool) -> Option<Stored> {
+    let record = entries.get(key)?;
+    Some(if stamps { record.clone() } else { PLAIN })
 }
 
-fn scan(cursor: &mut Cursor) -> Result<Vec<(Vec<u8>, Record)>> {
+fn scan(cursor: &mut Cursor) -> Result<Vec<(Vec<u8>, Stored)>> {
     let mut out = Vec::new();
     while cursor.advance()? {
-        out.push((cursor.key().to_vec(), cursor.record()));
+        out.push((cursor.key().to_vec(), cursor.record().clone()));
     }
     Ok(out)
 }
@@ -227,7 +283,7 @@ fn check(entries: &Entries, stamps: bool, block_size: usize) {
             for (key, _) in &next {
                 assert!(cursor.advance().unwrap());
                 assert_eq!(cursor.key(), key.as_slice());
-                assert_eq!(Some(cursor.record()), expected(entries, key, stamps));
+                assert_eq!(cursor.record(), &expected(entries, key, stamps).unwrap());
             }
             if next.len() < 40 {
                 assert!(!cursor.advance().unwrap());
@@ -257,8 +313,8 @@ fn odd_keys_come_back() {
 
 #[test]
 fn one_key_comes_back() {
-    check(&[(b"k".to_vec(), Some(5))].into(), true, 4096);
-    check(&[(vec![7; 65_535], None)].into(), false, 4096);
+    check(&[(b"k".to_vec(), Stored::Seen(Some(5)))].into(), true, 4096);
+    check(&[(vec![7; 65_535], PLAIN)].into(), false, 4096);
 }
 
 #[test]
@@ -277,14 +333,13 @@ fn a_segment_without_keys_has_none() {
 fn keys_out_of_order_are_refused() {
     let lab = lab();
     let mut writer = Writer::create(&*lab.vfs, &lab.path("a.seg"), params(true, 4096)).unwrap();
-    let record = Record::default();
-    writer.add(b"b", &record).unwrap();
+    writer.add(b"b", PLAIN).unwrap();
     for key in [&b"b"[..], b"a", b"", &[99; 65_536]] {
-        let error = writer.add(key, &record).unwrap_err().to_string();
+        let error = writer.add(key, PLAIN).unwrap_err().to_string();
         assert!(error.contains("a.seg"), "{error}");
     }
-    writer.add(b"ba", &record).unwrap();
-    assert_eq!(writer.finish().unwrap().keys, 2);
+    writer.add(b"ba", PLAIN).unwrap();
+    assert_eq!(writer.finish(true).unwrap().keys, 2);
 }
 
 /// Opens a file and uses all of it. Whatever is damaged, an answer is right.
@@ -429,7 +484,7 @@ fn a_block_in_another_place_is_noticed() {
     let lab = lab();
     let mut entries = Entries::new();
     for i in 0..64 {
-        entries.insert(format!("key{i:02}").into_bytes(), Some(1));
+        entries.insert(format!("key{i:02}").into_bytes(), Stored::Seen(Some(1)));
     }
     let meta = lab.write("a.seg", &entries, params(true, 1));
     let segment = lab.open("a.seg", &meta, Reads::Pread).unwrap();
@@ -452,8 +507,8 @@ fn a_block_in_another_place_is_noticed() {
 fn a_block_that_was_made_up_never_panics() {
     let mut random = Random(77);
     let mut builder = block::Builder::new(true);
-    for (key, millis) in urls(70, 2) {
-        builder.push(&key, millis);
+    for (key, record) in urls(70, 2) {
+        builder.push(&key, record);
     }
     let mut good = Vec::new();
     assert!(builder.finish(0, &mut good));
@@ -464,8 +519,8 @@ fn a_block_that_was_made_up_never_panics() {
             bytes[at] = random.next() as u8;
         }
         bytes.truncate(bytes.len() - (random.below(3) * random.below(40)) as usize);
-        for stamps in [true, false] {
-            let Ok(block) = block::Block::parse(&bytes, stamps) else {
+        for form in Form::ALL {
+            let Ok(block) = block::Block::parse(&bytes, form) else {
                 continue;
             };
             let _ = block.find(b"https://www.site3.example/a/item?id=5");
@@ -546,30 +601,50 @@ fn what_this_build_does_not_know_is_named() {
 #[test]
 fn a_record_state_of_a_later_version_is_refused_by_name() {
     let mut builder = block::Builder::new(true);
-    builder.push(b"key", Some(10));
+    builder.push(b"key", Stored::Seen(Some(10)));
     let mut bytes = Vec::new();
     assert!(builder.finish(0, &mut bytes));
-    // codec, base, shared, length, then the record code.
-    assert_eq!(bytes[..5], [0, 10, 0, 3, 1]);
-    bytes[4] = 2;
-    let block = block::Block::parse(&bytes, true).unwrap();
+    // codec, base, no payloads, shared, length, then the record code.
+    assert_eq!(bytes[..6], [0, 10, 0, 0, 3, 1]);
+    bytes[5] = 7;
+    let block = block::Block::parse(&bytes, Form::Records).unwrap();
     assert!(matches!(
         block.find(b"key"),
         Err(Fault::Unsupported {
             what: "record state",
-            found: 2,
+            found: 7,
             ..
         })
     ));
     bytes[0] = 7;
     assert!(matches!(
-        block::Block::parse(&bytes, true),
+        block::Block::parse(&bytes, Form::Records),
         Err(Fault::Unsupported {
             what: "block codec",
             found: 7,
             ..
         })
     ));
+}
+
+/// As version 1 wrote it: milliseconds, no payloads, two states.
+#[test]
+fn a_block_of_version_1_is_read() {
+    let mut bytes = vec![0];
+    crate::wire::put_varint(&mut bytes, 1_732_900_000_123);
+    bytes.extend_from_slice(&[0, 1, 1, b'a', 0, 1, 0, b'b']);
+    bytes.extend_from_slice(&[0, 1, 0xc1, 0x3e, b'c']); // 1000 ms later
+    bytes.extend_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0]);
+    let crc = checksum(0, &bytes);
+    bytes.extend_from_slice(&crc.to_le_bytes());
+    let block = block::Block::parse(&bytes, Form::Millis).unwrap();
+    block.check().unwrap();
+    let at = |seconds| Some(Stored::Seen(Some(seconds)));
+    assert_eq!(block.find(b"a").unwrap(), at(1_732_900_000));
+    assert_eq!(block.find(b"b").unwrap(), Some(PLAIN));
+    assert_eq!(block.find(b"c").unwrap(), at(1_732_900_001));
+    assert_eq!(block::measure(&bytes, Form::Millis), Some(bytes.len()));
+    assert_eq!(block::measure(&bytes, Form::Records), None);
 }
 
 #[test]

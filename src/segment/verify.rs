@@ -148,7 +148,7 @@ impl Segment {
             Ok(_) => Err(wrong(key, "a key that the index leads to")),
             Err(m) => Err(self.bad_index(m)),
         };
-        let block = Block::parse(bytes, self.stamps()).map_err(bad)?;
+        let block = Block::parse(bytes, self.form).map_err(bad)?;
         block.check().map_err(bad)?;
         let (mut at, mut key, mut first) = (0, Vec::new(), true);
         while let Some((_, next)) = block.step(at, &mut key).map_err(bad)? {

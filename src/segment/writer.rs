@@ -4,12 +4,12 @@
 //! and a buffer for writes. Lookups come to a file only once it is complete, so
 //! that nothing is synced before the end.
 
-use super::footer::{Footer, Part};
+use super::footer::{Footer, Part, Piece};
 use super::{MAX_KEY, Meta, Place, block, checksum, index};
 use crate::error::{Error, Result};
 use crate::filter::{self, FilterKind};
 use crate::header::{self, FileKind, StoreId};
-use crate::record::Record;
+use crate::record::Stored;
 use crate::vfs::{File, Vfs, write_all_at};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,12 @@ pub(crate) struct Params {
     /// Of the store's hash.
     pub(crate) seed: u64,
     pub(crate) policy: String,
-    /// Whether entries have records.
+    /// Whether entries of the store have times.
     pub(crate) stamps: bool,
+    /// Whether entries have records; those without times need them for tombstones only.
+    pub(crate) records: bool,
+    /// Segments of the run before this one.
+    pub(crate) place: u32,
     /// Of the filter's false positives.
     pub(crate) rate: f64,
     /// A block ends when it reaches this many bytes.
@@ -70,7 +74,7 @@ impl Writer {
         sink.buffer.extend_from_slice(&header);
         Ok(Writer {
             sink,
-            block: block::Builder::new(params.stamps),
+            block: block::Builder::new(params.records),
             index: index::Builder::default(),
             filter: filter::Builder::new(FilterKind::Blocked, params.rate),
             block_first: Vec::new(),
@@ -84,12 +88,15 @@ impl Writer {
     }
 
     /// Adds a key, which must be above the last one.
-    pub(crate) fn add(&mut self, key: &[u8], record: &Record) -> Result<()> {
+    pub(crate) fn add(&mut self, key: &[u8], record: Stored) -> Result<()> {
         if key.is_empty() || key.len() > MAX_KEY {
             return Err(self.sink.refuse("a key must have 1 to 65,535 bytes"));
         }
         if self.keys > 0 && key <= self.last.as_slice() {
             return Err(self.sink.refuse("a key must be above the one before"));
+        }
+        if !self.params.records && record != Stored::Seen(None) {
+            return Err(self.sink.refuse("only plain keys go without records"));
         }
         if self.block.size() >= self.params.block_size {
             self.end_block()?;
@@ -100,7 +107,7 @@ impl Writer {
         if self.keys == 0 {
             set(&mut self.first, key);
         }
-        self.block.push(key, record.millis());
+        self.block.push(key, record);
         self.filter.add(filter::hash(self.params.seed, key));
         set(&mut self.last, key);
         self.keys += 1;
@@ -117,8 +124,9 @@ impl Writer {
             + (self.first.len() + self.last.len()) as u64
     }
 
-    /// Ends the file and makes it durable; its directory is left to the caller.
-    pub(crate) fn finish(mut self) -> Result<Meta> {
+    /// Ends the file and makes it durable; its directory is left to the caller. The last of
+    /// a run says so.
+    pub(crate) fn finish(mut self, is_last: bool) -> Result<Meta> {
         self.end_block()?;
         let mut bytes = Vec::new();
         if !self.index.finish(&mut bytes) {
@@ -136,6 +144,11 @@ impl Writer {
             seed: self.params.seed,
             policy: self.params.policy,
             stamps: self.params.stamps,
+            records: self.params.records,
+            piece: Some(Piece {
+                place: self.params.place,
+                is_last,
+            }),
             first: self.first,
             last: self.last,
             sequences: self.params.sequences,

@@ -4,9 +4,11 @@ use super::{Progress, RepairReport, Seen, VerifyReport, open, place, repair, ver
 use crate::canon::Canon;
 use crate::env::Env;
 use crate::error::Result;
-use crate::options::{Driver, Durability, Options, Reads, Writes};
+use crate::options::{Driver, Durability, ExpiryOption, Options, Reads, Writes};
+use crate::record::{StateKind, whole_seconds};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Options of a store, given before it is opened.
 ///
@@ -50,6 +52,54 @@ impl Builder {
         self
     }
 
+    /// The age at which what is known of a URL no longer counts: it is then not seen, and
+    /// new once, at the next insert or claim. `None` is never, the default. The age is
+    /// counted in whole seconds, from when the state last changed. Claims do not expire:
+    /// they run out.
+    ///
+    /// It is kept with the store, until it is opened for writing with another. What has
+    /// expired goes from the disk, and from [`len`](Seen::len), when runs are merged.
+    ///
+    /// ```
+    /// # use seendb::{Seen, StateKind};
+    /// # use std::time::Duration;
+    /// # let dir = tempfile::tempdir()?;
+    /// const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    /// let seen = Seen::builder(dir.path().join("crawl.seen"))
+    ///     .expire_state_after(StateKind::Fetched, 30 * DAY)
+    ///     .expire_state_after(StateKind::Failed, DAY)
+    ///     .open()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn expire_after(mut self, age: impl Into<Option<Duration>>) -> Builder {
+        let age = Some(age.into().map(whole_seconds));
+        self.options.expiry = ExpiryOption {
+            seen: age,
+            fetched: age,
+            failed: age,
+            ..ExpiryOption::default()
+        };
+        self
+    }
+
+    /// As [`expire_after`](Builder::expire_after), for one state. Opening refuses an age for
+    /// [`Claimed`](StateKind::Claimed).
+    pub fn expire_state_after(
+        mut self,
+        state: StateKind,
+        age: impl Into<Option<Duration>>,
+    ) -> Builder {
+        let age = Some(age.into().map(whole_seconds));
+        let expiry = &mut self.options.expiry;
+        match state {
+            StateKind::Seen => expiry.seen = age,
+            StateKind::Fetched => expiry.fetched = age,
+            StateKind::Failed => expiry.failed = age,
+            StateKind::Claimed => expiry.claimed = age != Some(None),
+        }
+        self
+    }
+
     /// The share of lookups of absent keys that a filter of a new segment may let
     /// through to a needless read: 0.01, the default, is one in a hundred, and
     /// costs 10 bits a key. From 0.000001 to 0.5. It affects speed, never answers.
@@ -66,7 +116,8 @@ impl Builder {
     }
 
     /// Bytes of memory for one memtable, 64 MiB by default, at least 1 MiB. At
-    /// most three exist: one that takes entries, and two that wait to be flushed.
+    /// most three exist: one that takes entries, and two that wait to be flushed. Where keys
+    /// change their state before they are flushed, it takes up to an eighth more.
     /// Memory that is not used is not taken.
     pub fn memory(mut self, bytes: usize) -> Builder {
         self.options.memory = bytes;
@@ -101,6 +152,15 @@ impl Builder {
     /// The file system, clock and randomness; the operating system's by default.
     pub fn env(mut self, env: Env) -> Builder {
         self.options.env = env;
+        self
+    }
+
+    /// Entries that one piece of a merge takes: a few, so that much happens between the
+    /// pieces of small merges.
+    #[cfg(feature = "fuzz")]
+    #[doc(hidden)]
+    pub fn merge_piece(mut self, entries: usize) -> Builder {
+        self.options.piece = entries.max(1);
         self
     }
 

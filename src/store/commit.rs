@@ -1,21 +1,24 @@
-//! The write path: entries that are new go to the log, then become visible.
+//! The write path: entries go to the log, then become visible.
 //!
-//! An insert looks its key up in a view first, without any lock: that may read a
-//! segment. Then it takes the commit lock, and makes sure that no memtable was
-//! frozen since the view was taken; so the only place where the key can have
-//! appeared meanwhile is the active memtable, which the appender checks. One lock
-//! for all writers keeps the order of frames, of entries and of sequence numbers
-//! the same; what happens under it is a few memory accesses for each entry.
+//! An operation looks its key up in a view first, without any lock: that may read a
+//! segment. Then it takes the commit lock, and makes sure that the view's decisions still
+//! hold: that no memtable was frozen since, and nothing was counted as expired. So the only
+//! place where the key can have changed meanwhile is the active memtable, which the
+//! appender checks. One lock for all writers keeps the order of frames, of entries and of
+//! sequence numbers the same; what happens under it is a few memory accesses for each
+//! entry.
 
 use super::core::{Core, Writer, lock};
+use super::expire::Expiring;
 use super::syncer::Point;
 use super::view::Frozen;
 use super::view::View;
 use crate::error::{Error, Result};
 use crate::log::{AppendError, LogWriter, NewLog};
 use crate::manifest::LogRef;
-use crate::memtable::{Appender, Memtable};
+use crate::memtable::{Appender, Mark, Memtable};
 use crate::options::Durability;
+use crate::record::Token;
 use std::sync::Arc;
 
 /// What the holder of the commit lock may change.
@@ -34,73 +37,99 @@ pub(super) struct Commit {
     pub(super) position: Option<u64>,
     /// Entries up to this frame become visible only when they are durable.
     pub(super) hidden: u64,
+    /// The last token that was given; its epoch is the manifest's.
+    pub(super) token: Token,
+    /// Merges that have left out records which expired, and are not published yet.
+    pub(super) expiring: Vec<Expiring>,
 }
 
-/// A batch as it is committed. `new[i]` says on the way in whether item `i` was
-/// not found in the view, and on the way out whether it was inserted.
-pub(super) struct Candidates<'a> {
-    pub(super) hashes: &'a [u64],
-    pub(super) key: &'a dyn Fn(usize) -> &'a [u8],
-    pub(super) new: &'a mut [bool],
-    /// What the keys can take in a memtable.
+/// What all changes of one batch have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    /// Entries, at most.
+    pub(super) count: usize,
+    /// What they can take in a memtable.
     pub(super) size: usize,
-    pub(super) millis: Option<u64>,
+    /// The time of the batch, in seconds, if the store keeps one.
+    pub(super) seconds: Option<u64>,
     pub(super) position: Option<u64>,
     pub(super) immediate: bool,
 }
 
+/// A batch that is decided and appended under the commit lock.
+pub(super) trait Changes {
+    fn frame(&self) -> Frame;
+
+    /// Decides, given what the active memtable has, and appends entries. `batch` is where
+    /// they begin. An error takes them back.
+    fn stage(&mut self, commit: &mut Commit, batch: Mark) -> Result<Staged>;
+
+    /// What was appended is in the log.
+    fn logged(&self, _: &mut Commit) {}
+}
+
+/// How a batch stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Staged {
+    Ready,
+    /// It rests on an entry that is not visible yet: to be tried again when it is.
+    Blocked,
+}
+
 impl Core {
-    /// Commits what is new among the candidates, which were looked up in a view of
-    /// `rotation`. False if a memtable was frozen since: look them up again.
+    /// Commits a batch, whose keys were looked up in a view of `rotation`. False if what
+    /// was found there may not hold any more: look them up again.
     #[inline]
-    pub(super) fn commit(&self, rotation: u64, batch: &mut Candidates<'_>) -> Result<bool> {
+    pub(super) fn commit(&self, rotation: u64, changes: &mut impl Changes) -> Result<bool> {
         let writer = self.writer()?;
+        let frame = changes.frame();
         let mut commit = lock(&writer.commit);
         self.check_writable(writer)?;
         if commit.rotation != rotation {
             return Ok(false);
         }
-        if let (Some(given), Some(last)) = (batch.position, commit.position)
+        if let (Some(given), Some(last)) = (frame.position, commit.position)
             && given <= last
         {
             return Err(Error::StalePosition { given, last });
         }
-        let log_full = commit
-            .log
-            .as_ref()
-            .is_some_and(|log| log.end() > self.options.log_limit());
-        if log_full || !commit.appender.has_room(batch.hashes.len(), batch.size) {
+        if !self.has_room(&commit, &frame) {
             drop(commit);
-            self.make_room(writer, rotation)?;
+            self.make_room(writer, &frame)?;
             return Ok(false);
         }
 
-        let before = commit.appender.mark();
-        let mut added = false;
-        for (place, (&hash, new)) in batch.hashes.iter().zip(batch.new.iter_mut()).enumerate() {
-            if *new {
-                *new = commit
-                    .appender
-                    .insert(hash, (batch.key)(place), batch.millis);
-                added |= *new;
+        let before = commit.appender.begin();
+        let staged = changes.stage(&mut commit, before);
+        let added = !commit.appender.mark().is_at(&before);
+        let staged = staged.and_then(|staged| {
+            if staged == Staged::Ready && (added || frame.position.is_some()) {
+                self.append(writer, &mut commit, &frame, before)?;
+                changes.logged(&mut commit);
             }
+            Ok(staged)
+        });
+        if added && !matches!(staged, Ok(Staged::Ready)) {
+            commit.appender.take_back(before, |key| self.hash(key));
         }
-        if added || batch.position.is_some() {
-            let appended = self.append(writer, &mut commit, batch);
-            if let Err(error) = appended {
-                commit.appender.take_back(before, |key| self.hash(key));
-                return Err(error);
+        if staged? == Staged::Blocked {
+            let point = commit.point();
+            drop(commit);
+            match point {
+                Some(point) => writer.syncer.sync_to(&point)?,
+                None => writer.syncer.check()?,
             }
+            return Ok(false);
         }
 
         // An answer rests on entries that are visible, or will be when they are
         // durable: then it waits for that. So does the answer that nothing is new.
-        if batch.immediate || self.options.durability == Durability::Immediate {
+        if frame.immediate || self.options.durability == Durability::Immediate {
             commit.hidden = commit.next_sequence - 1;
         }
         if writer.syncer.synced() >= commit.hidden {
             commit.appender.memtable().publish(commit.appender.mark());
-            if let Some(position) = batch.position {
+            if let Some(position) = frame.position {
                 writer.syncer.applied(position);
             }
             return Ok(true);
@@ -114,18 +143,24 @@ impl Core {
         Ok(true)
     }
 
-    /// Appends one frame with what is new.
+    /// Appends one frame with the entries since `before`.
     #[inline]
-    fn append(&self, writer: &Writer, commit: &mut Commit, batch: &Candidates<'_>) -> Result<()> {
+    fn append(
+        &self,
+        writer: &Writer,
+        commit: &mut Commit,
+        frame: &Frame,
+        before: Mark,
+    ) -> Result<()> {
         if commit.log.is_none() {
             self.start_log(writer, commit)?;
         }
         let Some(log) = &mut commit.log else {
             return Ok(());
         };
-        let appended = log.append(batch.millis, batch.position, |body| {
-            for (place, _) in batch.new.iter().enumerate().filter(|(_, new)| **new) {
-                body.insert((batch.key)(place));
+        let appended = log.append(frame.seconds, frame.position, |body| {
+            for entry in commit.appender.since(before) {
+                body.put(entry.key, entry.record);
             }
         });
         let sequence = match appended {
@@ -134,7 +169,7 @@ impl Core {
             Err(AppendError::Broken(error)) => return Err(writer.syncer.poison(error)),
         };
         commit.next_sequence = sequence + 1;
-        commit.position = batch.position.or(commit.position);
+        commit.position = frame.position.or(commit.position);
         Ok(())
     }
 
@@ -188,13 +223,21 @@ impl Core {
         }
     }
 
+    /// Whether the active memtable and its log take another frame.
+    #[inline]
+    fn has_room(&self, commit: &Commit, frame: &Frame) -> bool {
+        let mut log = commit.log.iter();
+        log.all(|log| log.end() <= self.options.log_limit())
+            && commit.appender.has_room(frame.count, frame.size)
+    }
+
     /// Waits for room, then freezes the active memtable, if that was not done
     /// meanwhile.
     #[cold]
-    fn make_room(&self, writer: &Writer, rotation: u64) -> Result<()> {
+    fn make_room(&self, writer: &Writer, frame: &Frame) -> Result<()> {
         self.wait_for_room(writer)?;
         let mut commit = lock(&writer.commit);
-        if commit.rotation == rotation {
+        if !self.has_room(&commit, frame) {
             self.rotate(writer, &mut commit)?;
         }
         Ok(())
@@ -239,7 +282,7 @@ impl Core {
                 rotation,
                 active: memtable,
                 frozen: frozen_ones,
-                runs: view.runs.clone(),
+                ..view.clone()
             }
         });
         writer.changed.notify_all();

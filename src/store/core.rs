@@ -11,7 +11,7 @@ use crate::header::StoreId;
 use crate::manifest::{Manifest, SaveError};
 use crate::options::Options;
 use crate::stats::Counters;
-use crate::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{ArcSwap, Condvar, Mutex, MutexGuard};
 use crate::vfs::Lock;
 use std::collections::BTreeSet;
@@ -59,6 +59,8 @@ pub(super) struct Core {
     /// Replaced under the lock of [`Writer::live`], or of [`Reader`]'s state.
     pub(super) view: ArcSwap<View>,
     pub(super) mode: Mode,
+    /// The latest time that the clock has told, in seconds: it never runs backwards.
+    pub(super) latest: AtomicU64,
 }
 
 /// What a handle may do.
@@ -68,8 +70,8 @@ pub(super) enum Mode {
     Read(Reader),
 }
 
-/// What only a writing handle has. Locks are taken in the order `commit`,
-/// `flushing` or `merging`, `live`.
+/// What only a writing handle has. Locks are taken in the order `flushing` or `merging`,
+/// `commit`, `live`.
 #[derive(Debug)]
 pub(super) struct Writer {
     /// The store's lock, until the handle is closed.
@@ -77,6 +79,8 @@ pub(super) struct Writer {
     /// The right to append.
     pub(super) commit: Mutex<Commit>,
     pub(super) syncer: Syncer,
+    /// The epoch of this opening's tokens is in the manifest.
+    pub(super) has_epoch: AtomicBool,
     /// No more writes are taken.
     pub(super) closed: AtomicBool,
     pub(super) live: Mutex<Live>,
@@ -161,6 +165,17 @@ impl Core {
             return Err(self.closed());
         }
         Ok(())
+    }
+
+    /// The time in seconds.
+    #[inline]
+    pub(super) fn now(&self) -> u64 {
+        let now = self.options.env.now_seconds();
+        let latest = self.latest.load(Ordering::Relaxed);
+        if now > latest {
+            return self.latest.fetch_max(now, Ordering::Relaxed).max(now);
+        }
+        latest
     }
 
     pub(super) fn hash(&self, key: &[u8]) -> u64 {

@@ -7,7 +7,7 @@
 
 use super::core::{Core, Writer, lock};
 use super::view::{Frozen, Run, View};
-use crate::compact::{MAX_RUNS, RunWriter, Target};
+use crate::compact::{Fate, MAX_RUNS, Older, RunWriter, Target};
 use crate::error::{Error, Result};
 use crate::options::Driver;
 use crate::segment::{Meta, Segment, SegmentRef};
@@ -50,8 +50,9 @@ impl Core {
 
     /// Writes the memtable's run and puts it in force; the bytes written.
     fn flush_frozen(&self, writer: &Writer, frozen: &Arc<Frozen>) -> Result<u64> {
+        let records = self.stamps || frozen.memtable.has_tombstones();
         let mut run_writer =
-            RunWriter::new(self.target(frozen.sequences, frozen.position, Vec::new()));
+            RunWriter::new(self.target(frozen.sequences, frozen.position, Vec::new(), records));
         let written = self
             .write_run(writer, frozen, &mut run_writer)
             .and_then(|metas| self.open_run(&metas))
@@ -85,9 +86,15 @@ impl Core {
         run_writer: &mut RunWriter,
     ) -> Result<Vec<Meta>> {
         let mut number = || writer.live().take_number();
+        // All that is older is in these runs, or comes from them.
+        let older = self.older(&self.view.load().runs);
         for place in frozen.memtable.sorted(b"") {
-            if let Some(entry) = frozen.memtable.entry(place) {
-                run_writer.add(entry.key, &entry.record, &mut number)?;
+            let Some(entry) = frozen.memtable.entry(place) else {
+                continue;
+            };
+            let stored = entry.stored();
+            if older.fate(entry.key, &stored) == Fate::Kept {
+                run_writer.add(entry.key, stored, &mut number)?;
             }
         }
         run_writer.finish()
@@ -110,8 +117,11 @@ impl Core {
 
     /// Puts the run in the memtable's place, in the manifest and in the view.
     fn swap_in(&self, writer: &Writer, frozen: &Arc<Frozen>, run: Option<&Arc<Run>>) -> Result<()> {
+        let moves = frozen.memtable.count_moves();
         let mut live = writer.live();
+        let counts = self.view.load().counts.plus(&moves);
         self.edit(writer, &mut live, |manifest| {
+            manifest.counts = Some(counts);
             manifest.logs.retain(|log| log.number != frozen.log);
             manifest.sequence = frozen.sequences.1 + 1;
             manifest.position = frozen.position.or(manifest.position);
@@ -121,16 +131,22 @@ impl Core {
         })?;
         writer.syncer.flushed(frozen.position);
         self.change_view(|view| View {
-            rotation: view.rotation,
-            active: view.active.clone(),
             frozen: without(&view.frozen, frozen),
             runs: run
                 .cloned()
                 .into_iter()
                 .chain(view.runs.iter().cloned())
                 .collect(),
+            counts,
+            ..view.clone()
         });
         Ok(())
+    }
+
+    /// What runs may hold that are older than one to be written.
+    pub(super) fn older(&self, runs: &[Arc<Run>]) -> Older {
+        let segments = runs.iter().map(|run| run.segments.clone());
+        Older::new(segments.collect(), self.seed)
     }
 
     /// Where a new run goes.
@@ -139,6 +155,7 @@ impl Core {
         sequences: (u64, u64),
         position: Option<u64>,
         inputs: Vec<u64>,
+        records: bool,
     ) -> Target {
         Target {
             vfs: self.options.env.vfs.clone(),
@@ -147,6 +164,7 @@ impl Core {
             seed: self.seed,
             policy: self.canon.text().to_string(),
             stamps: self.stamps,
+            records,
             rate: self.options.rate,
             segment_size: self.options.segment_size,
             sequences,

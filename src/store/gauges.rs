@@ -2,6 +2,7 @@
 
 use super::core::{Core, Live, Mode, lock};
 use crate::error::Error;
+use crate::record::{Counts, StateKind};
 use crate::stats::LookupStats;
 
 /// A store's counters and sizes at one moment.
@@ -12,8 +13,10 @@ pub struct Stats {
     pub lookup: LookupStats,
     /// URLs recorded.
     pub entries: u64,
-    /// Of them, those in memtables.
+    /// Of them, those that came with entries in memtables.
     pub memtable_entries: u64,
+    /// URLs recorded, by state. Counting them walks over the entries of memtables.
+    pub states: StateStats,
     /// Memtables: the active one and those that wait to be flushed.
     pub memtables: u64,
     /// Runs that a lookup may have to ask.
@@ -43,6 +46,31 @@ pub struct Stats {
     pub last_error: Option<Error>,
 }
 
+/// URLs recorded, by state. What has expired counts until a merge has removed it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct StateStats {
+    /// Inserted, and nothing else.
+    pub seen: u64,
+    /// Claimed; the claim may have run out.
+    pub claimed: u64,
+    /// Fetched.
+    pub fetched: u64,
+    /// Failed, to be tried again or not.
+    pub failed: u64,
+}
+
+impl StateStats {
+    fn new(counts: &Counts) -> StateStats {
+        StateStats {
+            seen: counts.get(StateKind::Seen),
+            claimed: counts.get(StateKind::Claimed),
+            fetched: counts.get(StateKind::Fetched),
+            failed: counts.get(StateKind::Failed),
+        }
+    }
+}
+
 /// Bytes of memory that a store takes, by what for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -62,7 +90,8 @@ impl Core {
         let mut stats = Stats {
             lookup: self.counters.sum(),
             entries: view.len(),
-            memtable_entries: view.memtable_entries(),
+            memtable_entries: view.memtables().map(|m| m.changes().0).sum(),
+            states: StateStats::new(&view.count_states()),
             memtables: view.memtables().count() as u64,
             runs: view.runs.len() as u64,
             ..Stats::default()

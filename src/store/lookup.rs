@@ -1,13 +1,17 @@
 //! Lookups and inserts, one at a time and many at once.
 
-use super::batch::{Batch, Keys, Outcome};
-use super::commit::Candidates;
+use super::Seen;
+use super::batch::{Applied, Batch, Keys};
+use super::commit::Frame;
 use super::core::Core;
+use super::decide::{Answer, Op};
+use super::insert::Inserts;
+use super::transaction::Manner;
 use super::view::{View, count};
 use crate::canon::ToKey;
 use crate::error::{Error, Result};
 use crate::memtable::entry_size;
-use crate::record::{Record, millis_of};
+use crate::record::{Record, Stored, seconds_of};
 use crate::segment::{Located, Segment};
 use crate::stats::LookupStats;
 
@@ -18,11 +22,32 @@ const CHUNK: usize = 1000;
 
 impl Core {
     pub(super) fn get(&self, url: &impl ToKey) -> Result<Option<Record>> {
+        Ok(self.find_live(url)?.and_then(Stored::record))
+    }
+
+    pub(super) fn contains(&self, url: &impl ToKey) -> Result<bool> {
+        Ok(self.find_live(url)?.is_some())
+    }
+
+    /// What is stored for a URL, if it counts.
+    #[inline]
+    fn find_live(&self, url: &impl ToKey) -> Result<Option<Stored>> {
         let key = url.to_key(&self.canon).map_err(Error::invalid)?;
         let mut work = LookupStats::default();
-        let found = self.view.load().find(self.hash(&key), &key, &mut work);
+        let view = self.view.load();
+        let found = view.find(self.hash(&key), &key, &mut work);
         self.counters.add(&work);
-        found
+        match found {
+            Ok(Some(stored)) => Ok(self.live(&view, stored)),
+            other => other,
+        }
+    }
+
+    /// What was found, if it counts.
+    #[inline]
+    fn live(&self, view: &View, stored: Stored) -> Option<Stored> {
+        let is_live = view.expiry.is_live(&stored, || self.now());
+        is_live.then_some(stored)
     }
 
     pub(super) fn insert(&self, url: &impl ToKey) -> Result<bool> {
@@ -36,23 +61,39 @@ impl Core {
             let view = self.view.load();
             let found = view.find(hashes[0], key, &mut work);
             self.counters.add(&work);
-            if found?.is_some() {
-                return Ok(false);
+            if let Some(stored) = found? {
+                if view.expiry.is_live(&stored, || self.now()) {
+                    return Ok(false);
+                }
+                return self.insert_over(key);
             }
             let mut new = [true];
-            let mut batch = Candidates {
+            let mut batch = Inserts {
                 hashes: &hashes,
                 key: &|_| key,
                 new: &mut new,
-                size: entry_size(key.len()),
-                millis: self.stamp(None),
-                position: None,
-                immediate: false,
+                frame: Frame {
+                    count: 1,
+                    size: entry_size(key.len()),
+                    seconds: self.stamp(None),
+                    position: None,
+                    immediate: false,
+                },
+                expiry: view.expiry,
             };
             if self.commit(view.rotation, &mut batch)? {
                 return Ok(new[0]);
             }
         }
+    }
+
+    /// Inserts a key that was there once.
+    #[cold]
+    fn insert_over(&self, key: &[u8]) -> Result<bool> {
+        let mut keys = Keys::default();
+        keys.push_key(key, 0);
+        let answers = self.transact(&keys, &[Op::Insert], Manner::default())?;
+        Ok(answers == [Answer::Inserted(true)])
     }
 
     pub(super) fn get_many<U: ToKey>(&self, urls: &[U]) -> Result<Vec<Option<Record>>> {
@@ -66,8 +107,10 @@ impl Core {
                     .map_err(|e| e.at(piece * CHUNK + place))?;
             }
             let hashes = self.hashes(&keys);
-            self.find_many(&self.view.load(), &keys, &hashes, |record| {
-                found.push(record);
+            let view = self.view.load();
+            self.find_many(&view, &keys, &hashes, |stored| {
+                let live = stored.and_then(|stored| self.live(&view, stored));
+                found.push(live.and_then(Stored::record));
             })?;
         }
         Ok(found)
@@ -80,20 +123,35 @@ impl Core {
             keys.push(url, &self.canon).map_err(|e| e.at(place))?;
             self.check_size(&keys)?;
         }
-        self.insert_keys(&keys, None, None, false)
+        self.insert_keys(&keys, Manner::default())
     }
 
-    pub(super) fn apply(&self, batch: &Batch) -> Result<Outcome> {
+    pub(super) fn apply(&self, seen: &Seen, batch: &Batch) -> Result<Applied> {
         self.writer()?;
         let keys = batch.keys(&self.canon)?;
         self.check_size(&keys)?;
-        let new = self.insert_keys(
-            &keys,
-            batch.time().map(millis_of),
-            batch.wanted_position(),
-            batch.is_immediate(),
-        )?;
-        Ok(Outcome { new })
+        let manner = Manner {
+            at: batch.time().map(seconds_of),
+            position: batch.wanted_position(),
+            immediate: batch.is_immediate(),
+        };
+        let Some(ops) = batch.ops() else {
+            let new = self.insert_keys(&keys, manner)?;
+            return Ok(Applied {
+                new,
+                claims: Vec::new(),
+            });
+        };
+        self.check_stamps(&ops)?;
+        if batch.has_lease_of_another(self.store) {
+            return Err(Error::LeaseLost {
+                url: String::new(),
+                token: String::new(),
+                found: "it is a claim in another store".into(),
+            });
+        }
+        let answers = self.transact(&keys, &ops, manner)?;
+        Ok(Applied::from_answers(seen, &keys, answers))
     }
 
     pub(super) fn extend<I>(&self, urls: I) -> Result<u64>
@@ -117,12 +175,12 @@ impl Core {
     }
 
     fn insert_chunk(&self, keys: &mut Keys) -> Result<u64> {
-        let new = self.insert_keys(keys, None, None, false)?;
+        let new = self.insert_keys(keys, Manner::default())?;
         keys.clear();
         Ok(new.into_iter().filter(|&new| new).count() as u64)
     }
 
-    fn check_size(&self, keys: &Keys) -> Result<()> {
+    pub(super) fn check_size(&self, keys: &Keys) -> Result<()> {
         let limit = self.options.batch_limit();
         if keys.size() <= limit {
             return Ok(());
@@ -133,33 +191,45 @@ impl Core {
         })
     }
 
-    fn insert_keys(
-        &self,
-        keys: &Keys,
-        millis: Option<u64>,
-        position: Option<u64>,
-        immediate: bool,
-    ) -> Result<Vec<bool>> {
+    fn insert_keys(&self, keys: &Keys, manner: Manner) -> Result<Vec<bool>> {
         let writer = self.writer()?;
         let hashes = self.hashes(keys);
         let mut new = Vec::with_capacity(keys.len());
         loop {
             self.check_writable(writer)?;
             let view = self.view.load();
+            let seconds = self.stamp(manner.at);
             new.clear();
-            self.find_many(&view, keys, &hashes, |record| new.push(record.is_none()))?;
+            let mut was_there = false;
+            self.find_many(&view, keys, &hashes, |found| {
+                new.push(found.is_none_or(|stored| {
+                    let live = view.expiry.is_live(&stored, || seconds.unwrap_or(0));
+                    was_there |= !live;
+                    !live
+                }));
+            })?;
+            if was_there {
+                let ops = vec![Op::Insert; keys.len()];
+                let answers = self.transact(keys, &ops, manner)?;
+                let is_new = |answer| answer == Answer::Inserted(true);
+                return Ok(answers.into_iter().map(is_new).collect());
+            }
             // As for one: what is known needs no room, and is answered on a full disk.
-            if position.is_none() && !immediate && !new.contains(&true) {
+            if manner.position.is_none() && !manner.immediate && !new.contains(&true) {
                 return Ok(new);
             }
-            let mut batch = Candidates {
+            let mut batch = Inserts {
                 hashes: &hashes,
                 key: &|place| keys.get(place),
                 new: &mut new,
-                size: keys.size(),
-                millis: self.stamp(millis),
-                position,
-                immediate,
+                frame: Frame {
+                    count: keys.len(),
+                    size: keys.size(),
+                    seconds,
+                    position: manner.position,
+                    immediate: manner.immediate,
+                },
+                expiry: view.expiry,
             };
             if self.commit(view.rotation, &mut batch)? {
                 return Ok(new);
@@ -167,29 +237,29 @@ impl Core {
         }
     }
 
-    fn hashes(&self, keys: &Keys) -> Vec<u64> {
+    pub(super) fn hashes(&self, keys: &Keys) -> Vec<u64> {
         (0..keys.len()).map(|i| self.hash(keys.get(i))).collect()
     }
 
     /// The time that new entries carry, if the store keeps one.
+    #[inline]
     fn stamp(&self, given: Option<u64>) -> Option<u64> {
-        self.stamps
-            .then(|| given.unwrap_or_else(|| self.options.env.now_millis()))
+        self.stamps.then(|| given.unwrap_or_else(|| self.now()))
     }
 
     /// Looks all keys up, and gives each answer in order.
-    fn find_many(
+    pub(super) fn find_many(
         &self,
         view: &View,
         keys: &Keys,
         hashes: &[u64],
-        mut each: impl FnMut(Option<Record>),
+        mut each: impl FnMut(Option<Stored>),
     ) -> Result<()> {
         let mut work = LookupStats::default();
         let mut outcome = Ok(());
         let mut first = 0;
         for group in hashes.chunks(GROUP) {
-            let mut found = [None; GROUP];
+            let mut found = [const { None }; GROUP];
             outcome = find_group(
                 view,
                 group,
@@ -200,10 +270,7 @@ impl Core {
             if outcome.is_err() {
                 break;
             }
-            found
-                .iter()
-                .take(group.len())
-                .for_each(|&record| each(record));
+            found.into_iter().take(group.len()).for_each(&mut each);
             first += group.len();
         }
         self.counters.add(&work);
@@ -217,7 +284,7 @@ fn find_group<'a>(
     view: &View,
     hashes: &[u64],
     key: &dyn Fn(usize) -> &'a [u8],
-    found: &mut [Option<Record>; GROUP],
+    found: &mut [Option<Stored>; GROUP],
     work: &mut LookupStats,
 ) -> Result<()> {
     for &hash in hashes {

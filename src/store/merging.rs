@@ -4,12 +4,14 @@
 //! of the smallest: so a merge that takes hours does not keep new runs, which are
 //! small, from being merged, and writers from going on.
 
+use super::commit::Commit;
 use super::core::{Core, RunningMerge, Writer, lock};
 use super::flush::segment_refs;
 use super::view::{Run, View};
-use crate::compact::{Candidate, Merge, RunCursor, next_merge};
+use crate::compact::{Candidate, Merge, Purge, RunCursor, next_merge};
 use crate::error::Result;
 use crate::segment::Meta;
+use crate::sync::MutexGuard;
 use crate::sync::atomic::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,7 +34,7 @@ impl Core {
         if !writer.is_draining()
             && let Some(window) = next_merge(&candidates)
         {
-            running.push(self.begin_merge(&runs, window));
+            running.push(self.begin_merge(writer, &runs, window));
         }
         if running.is_empty() {
             // A failure to merge what needs no merging any more is no news.
@@ -76,7 +78,7 @@ impl Core {
         }
     }
 
-    /// The runs whose merge was begun: all; none if there are less than two.
+    /// The runs whose merge was begun: all; none if there is nothing to merge.
     fn begin_to_merge_all(&self, writer: &Writer) -> Result<Vec<Arc<Run>>> {
         loop {
             let mut running = lock(&writer.merging);
@@ -87,15 +89,36 @@ impl Core {
             }
             self.check_lock(writer)?;
             let runs = self.view.load().runs.clone();
-            if runs.len() < 2 {
+            // One alone is rewritten only for what may have expired in it.
+            let least = if self.view.load().expiry.is_never() {
+                2
+            } else {
+                1
+            };
+            if runs.len() < least {
                 return Ok(Vec::new());
             }
-            running.push(self.begin_merge(&runs, 0..runs.len()));
+            running.push(self.begin_merge(writer, &runs, 0..runs.len()));
             return Ok(runs);
         }
     }
 
-    fn begin_merge(&self, runs: &[Arc<Run>], window: Range<usize>) -> RunningMerge {
+    fn begin_merge(
+        &self,
+        writer: &Writer,
+        runs: &[Arc<Run>],
+        window: Range<usize>,
+    ) -> RunningMerge {
+        let purge = Purge {
+            older: self.older(runs.get(window.end..).unwrap_or_default()),
+            expiry: self.view.load().expiry,
+            now: self.now(),
+        };
+        if !purge.expiry.is_never() {
+            let mut commit = lock(&writer.commit);
+            let _live = writer.live();
+            self.turn(&mut commit);
+        }
         let inputs = runs.get(window).unwrap_or_default().to_vec();
         let metas = || {
             inputs
@@ -107,12 +130,19 @@ impl Core {
         let last = metas().map(|meta| meta.sequences.1).max().unwrap_or(0);
         let position = metas().filter_map(|meta| meta.position).max();
         let numbers = metas().map(|meta| meta.number).collect();
+        let mut segments = inputs.iter().flat_map(|run| &run.segments);
+        let records = segments.any(|segment| segment.has_records());
         let cursors = inputs
             .iter()
             .map(|run| RunCursor::new(&run.segments))
             .collect();
         RunningMerge {
-            merge: Merge::new(cursors, self.target((first, last), position, numbers)),
+            merge: Merge::new(
+                cursors,
+                self.target((first, last), position, numbers, records),
+                purge,
+                self.options.piece,
+            ),
             bytes: inputs.iter().map(|run| run.bytes).sum(),
             inputs,
         }
@@ -140,6 +170,11 @@ impl Core {
             .syncer
             .check()
             .and_then(|()| merge.step(&mut || writer.live().take_number()))
+            .and_then(|metas| {
+                let expired = merge.take_expired();
+                self.settle_piece(writer, inputs, merge.purge(), expired)?;
+                Ok(metas)
+            })
             .and_then(|metas| match metas {
                 Some(metas) => self.finish_merge(writer, inputs, &metas).map(Some),
                 None => Ok(None),
@@ -168,6 +203,7 @@ impl Core {
 
     /// Gives up a merge that is on its way. The inputs stay as they are.
     pub(super) fn abandon_merge(&self, writer: &Writer, running: RunningMerge) {
+        lock(&writer.commit).take_expiring(&running.inputs);
         // Poisoned: which manifest is in force, and so which files are live, is not
         // known. They stay.
         if writer.syncer.check().is_ok() {
@@ -180,27 +216,65 @@ impl Core {
         let merged = self.open_run(metas)?;
         self.sync_names(writer)?;
         let bytes = merged.as_ref().map_or(0, |run| run.bytes);
+        // Only what expired has to do with commits.
+        let mut expiring = self.sync_before_expiry(writer, inputs)?;
+        let gone = expiring
+            .as_mut()
+            .and_then(|commit| commit.take_expiring(inputs));
         let mut live = writer.live();
-        let runs = replaced(&self.view.load().runs, inputs, merged.as_ref());
+        let view = self.view.load_full();
+        let runs = replaced(&view.runs, inputs, merged.as_ref());
+        let counts = view.counts.minus(&gone.unwrap_or_default());
         self.edit(writer, &mut live, |manifest| {
             manifest.runs = runs.iter().map(|run| segment_refs(run)).collect();
+            manifest.counts = Some(counts);
         })?;
         self.change_view(|view| View {
-            rotation: view.rotation,
-            active: view.active.clone(),
-            frozen: view.frozen.clone(),
             runs,
+            counts,
+            ..view.clone()
         });
+        if let Some(commit) = &mut expiring {
+            self.turn(commit);
+        }
         drop(live);
+        drop(expiring);
         // Lookups and readers that hold the old segments keep them open; a name
-        // that cannot be removed now is removed at the next opening.
-        for segment in inputs.iter().flat_map(|run| &run.segments) {
+        // that cannot be removed now is removed at the next opening. The oldest go first:
+        // what is left of them buries what was forgotten still, should a repair read it.
+        for segment in inputs.iter().rev().flat_map(|run| &run.segments) {
             let path = self
                 .dir
                 .join(crate::segment::file_name(segment.meta().number));
             let _ = self.options.env.vfs.remove(&path);
         }
         Ok(bytes)
+    }
+}
+
+impl Core {
+    /// Makes durable what took the place of records that a merge of `inputs` has left out: it
+    /// must not be lost when they are gone. The commit lock, held; `None` if there are none.
+    fn sync_before_expiry<'a>(
+        &self,
+        writer: &'a Writer,
+        inputs: &[Arc<Run>],
+    ) -> Result<Option<MutexGuard<'a, Commit>>> {
+        let commit = lock(&writer.commit);
+        if !commit.has_expiring(inputs) {
+            return Ok(None);
+        }
+        let point = commit.point();
+        drop(commit);
+        // Once without the lock, so that little is left for the time under it.
+        if let Some(point) = point {
+            writer.syncer.sync_to(&point)?;
+        }
+        let commit = lock(&writer.commit);
+        if let Some(point) = commit.point() {
+            writer.syncer.sync_to(&point)?;
+        }
+        Ok(Some(commit))
     }
 }
 

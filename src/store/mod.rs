@@ -3,30 +3,39 @@
 mod batch;
 mod builder;
 mod checks;
+mod claim;
 mod commit;
 mod core;
+mod decide;
 mod driver;
+mod expire;
 mod flush;
+mod forget;
 mod gauges;
 mod handle;
+mod insert;
 mod lookup;
 mod merging;
 mod open;
 mod place;
+mod query;
 mod reader;
 mod recover;
 mod repair;
 mod replay;
 mod scan;
 mod syncer;
+mod transaction;
 mod unnamed;
 mod verify;
 mod view;
 
 pub use self::core::{Cut, Recovery};
-pub use batch::{Batch, Outcome};
+pub use batch::{Applied, Batch};
 pub use builder::Builder;
-pub use gauges::{MemoryStats, Stats};
+pub use claim::{Claim, Lease};
+pub use gauges::{MemoryStats, StateStats, Stats};
+pub use query::Query;
 pub use repair::{Lost, RepairReport};
 pub use scan::Scan;
 pub use verify::{Progress, VerifyReport};
@@ -35,10 +44,11 @@ use self::core::{Core, Mode};
 use self::handle::Handle;
 use crate::canon::{Canon, Key, ToKey};
 use crate::error::{Error, Result};
-use crate::record::Record;
+use crate::record::{Record, seconds_of};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// A handle on a store: a durable, exact set of URLs.
 ///
@@ -117,8 +127,8 @@ impl Seen {
         Builder::new(path.as_ref())
     }
 
-    /// Records a URL. True if it was never recorded before: for exactly one caller,
-    /// however many ask at once. When this returns, the answer survives the process
+    /// Records a URL. True if it is not recorded, or was forgotten or has expired: for exactly
+    /// one caller, however many ask at once. When this returns, the answer survives the process
     /// being killed.
     ///
     /// # Errors
@@ -148,7 +158,7 @@ impl Seen {
     ///
     /// As [`get`](Seen::get).
     pub fn contains(&self, url: impl ToKey) -> Result<bool> {
-        Ok(self.core().get(&url)?.is_some())
+        self.core().contains(&url)
     }
 
     /// Records many URLs as one atomic batch: after a crash all are there or none.
@@ -199,13 +209,15 @@ impl Seen {
     /// # Errors
     ///
     /// As [`insert_many`](Seen::insert_many), and
-    /// [`StalePosition`](Error::StalePosition).
-    pub fn apply(&self, batch: Batch) -> Result<Outcome> {
-        self.core().apply(&batch)
+    /// [`StalePosition`](Error::StalePosition); [`LeaseLost`](Error::LeaseLost) if it
+    /// settles a claim that is not in force.
+    pub fn apply(&self, batch: Batch) -> Result<Applied> {
+        self.core().apply(self, &batch)
     }
 
     /// The largest batch in bytes, where a URL counts with the length of its key and
-    /// [`Batch::ITEM_OVERHEAD`]: a quarter of [`memory`](Builder::memory), at most 16 MiB.
+    /// [`Batch::ITEM_OVERHEAD`], and at most [`Batch::RECORD_OVERHEAD`] more if it is claimed,
+    /// settled or put: a quarter of [`memory`](Builder::memory), at most 16 MiB.
     #[must_use]
     pub fn batch_limit(&self) -> usize {
         self.core().options.batch_limit()
@@ -230,10 +242,47 @@ impl Seen {
     ///
     /// [`Corrupt`](Error::Corrupt) and [`Io`](Error::Io); each item can be one too.
     pub fn scan(&self, prefix: impl AsRef<[u8]>) -> Result<Scan> {
-        self.core().scan(prefix.as_ref())
+        self.core().query(&Query::new().prefix(prefix))
     }
 
-    /// The number of URLs recorded.
+    /// The keys that `query` asks for, in order, with their records.
+    ///
+    /// # Errors
+    ///
+    /// As [`scan`](Seen::scan).
+    pub fn query(&self, query: &Query) -> Result<Scan> {
+        self.core().query(query)
+    }
+
+    /// The keys that [`claim`](Seen::claim) would grant at `now`, in order, with their
+    /// records: a crawler needs no list of its own of what is still to be fetched. It reads
+    /// all keys, in bounded memory, and gives them as of when it began.
+    ///
+    /// ```
+    /// # use seendb::{Claim, Seen};
+    /// # use std::time::{Duration, SystemTime};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let seen = Seen::open(dir.path().join("crawl.seen"))?;
+    /// seen.insert("https://example.com/")?;
+    /// for entry in seen.due(SystemTime::now())? {
+    ///     let (key, _) = entry?;
+    ///     if let Claim::Granted(lease) = seen.claim(&key, "me", Duration::from_secs(60))? {
+    ///         lease.fetched(200, None)?;
+    ///     }
+    /// }
+    /// assert_eq!(seen.due(SystemTime::now())?.count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`scan`](Seen::scan); [`StampsOff`](Error::StampsOff) in a store without times.
+    pub fn due(&self, now: SystemTime) -> Result<Scan> {
+        self.core().due(seconds_of(now))
+    }
+
+    /// The number of URLs recorded. One that [expired](Builder::expire_after) counts until
+    /// a merge has removed it.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.core().view.load().len()

@@ -19,9 +19,10 @@ use crate::header::StoreId;
 use crate::manifest::{self, Manifest};
 use crate::memtable::Memtable;
 use crate::options::Options;
+use crate::record::{Counts, Expiry, Token};
 use crate::segment::{Segment, SegmentRef};
 use crate::stats::Counters;
-use crate::sync::atomic::{AtomicBool, AtomicUsize};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use crate::sync::{ArcSwap, Condvar, Mutex};
 use crate::vfs::Vfs;
 use std::collections::BTreeSet;
@@ -31,6 +32,8 @@ use std::sync::Arc;
 /// Opens for writing. `fresh`: there must be no store yet.
 pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> {
     options.check()?;
+    // Before anything is created.
+    check_expiry(dir, options.stamps != Some(false), &options)?;
     let vfs = options.env.vfs.clone();
     let found = survey(&*vfs, dir)?;
     if found == Found::Nothing {
@@ -61,7 +64,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
             path: dir.to_path_buf(),
         });
     }
-    let manifest = match Manifest::load(&*vfs, dir)? {
+    let mut manifest = match Manifest::load(&*vfs, dir)? {
         Some(manifest) => manifest,
         None => {
             // Also if the directory was there: whoever made it may have died before
@@ -74,17 +77,23 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
     if exists && manifest.next_number == 1 {
         // No file was made since the creation. If that could not sync the names, no later
         // sync does, and a log must not be durable before its manifest is.
+        manifest.counts.get_or_insert_default();
         save(&*vfs, dir, &manifest)?;
     }
     let names = unnamed(&*vfs, dir, &manifest)?;
     let leftovers = judge(&*vfs, dir, &manifest, names)?;
 
     let runs = open_runs(&vfs, dir, &manifest, &options)?;
-    let mut manifest = manifest;
+    manifest.counts = Some(counts(&manifest, &runs));
     let recovered = recover(&*vfs, dir, &mut manifest)?;
     // Not before all that the manifest names was found good: what is beside it may be of
     // use to a person if not.
     let taken = remove(&*vfs, dir, &manifest, leftovers)?;
+    let expiry = options.expiry.applied_to(manifest.expiry);
+    if expiry != manifest.expiry {
+        manifest.expiry = expiry;
+        save(&*vfs, dir, &manifest)?;
+    }
     let next_sequence = recovered.next_sequence;
     let (active, appender) =
         Memtable::new(options.memory).map_err(|e| Error::io("get memory for", dir, e))?;
@@ -101,7 +110,10 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
             active,
             frozen: recovered.frozen,
             runs,
+            counts: manifest.counts.unwrap_or_default(),
+            expiry: manifest.expiry,
         }),
+        latest: AtomicU64::new(0),
         mode: Mode::Write(Box::new(Writer {
             lock: Mutex::new(Some(lock)),
             commit: Mutex::new(Commit {
@@ -112,8 +124,14 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
                 first_sequence: next_sequence,
                 position: recovered.position,
                 hidden: 0,
+                token: Token {
+                    epoch: manifest.epoch,
+                    counter: 0,
+                },
+                expiring: Vec::new(),
             }),
             syncer: Syncer::new(next_sequence - 1, recovered.position),
+            has_epoch: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             live: Mutex::new(Live {
                 manifest,
@@ -156,7 +174,10 @@ pub(super) fn open_read_only(dir: &Path, options: Options) -> Result<Handle> {
             active,
             frozen: Vec::new(),
             runs: Vec::new(),
+            counts: Counts::default(),
+            expiry: manifest.expiry,
         }),
+        latest: AtomicU64::new(0),
         mode: Mode::Read(Reader::default()),
         options,
     };
@@ -186,9 +207,20 @@ fn create(dir: &Path, options: &Options) -> Result<Manifest> {
         position: None,
         runs: Vec::new(),
         logs: Vec::new(),
+        counts: Some(Counts::default()),
+        epoch: 0,
+        expiry: options.expiry.applied_to(Expiry::default()),
     };
     save(&*env.vfs, dir, &manifest)?;
     Ok(manifest)
+}
+
+/// Keys by state in runs. In version 1 every entry is a key that was seen.
+pub(super) fn counts(manifest: &Manifest, runs: &[Arc<Run>]) -> Counts {
+    manifest.counts.unwrap_or_else(|| {
+        let segments = runs.iter().flat_map(|run| &run.segments);
+        Counts([segments.map(|segment| segment.meta().keys).sum(), 0, 0, 0])
+    })
 }
 
 /// Puts a manifest in force that nobody else can change.
@@ -224,7 +256,19 @@ pub(super) fn check_fixed(dir: &Path, manifest: &Manifest, options: &Options) ->
             asked: asked.to_string(),
         });
     }
+    check_expiry(dir, manifest.stamps, options)?;
     Ok(canon)
+}
+
+/// Refuses ages without the times that they count from.
+fn check_expiry(dir: &Path, stamps: bool, options: &Options) -> Result<()> {
+    if stamps || options.expiry.applied_to(Expiry::default()).is_never() {
+        return Ok(());
+    }
+    Err(Error::StampsOff {
+        path: dir.to_path_buf(),
+        what: "expiry",
+    })
 }
 
 /// Removes files of the store's own that the manifest does not name: what a flush, a merge,

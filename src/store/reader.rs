@@ -6,6 +6,7 @@
 
 use super::checks::{check_log, check_run, check_segment};
 use super::core::{Core, Mode, Recovery, lock};
+use super::open::counts;
 use super::replay::Replayed;
 use super::unnamed::{check_unnamed, unnamed};
 use super::view::{Frozen, Run, View};
@@ -67,6 +68,8 @@ impl Core {
                     Ok(found)
                 });
             match refreshed {
+                // What expired may have left the count meanwhile, and come back in a log.
+                Ok(_) if self.has_other_counts(&manifest)? => {}
                 Ok(found) => return Ok(found),
                 Err(error) if error.is_not_found() || is_about_manifest(&error) => {
                     // The same manifest twice: it is not merely replaced.
@@ -84,6 +87,15 @@ impl Core {
             "a manifest whose files exist",
             format!("files missing in {TRIES} manifests in a row"),
         ))
+    }
+
+    /// Whether the manifest in force counts otherwise than one whose records expire.
+    fn has_other_counts(&self, manifest: &Manifest) -> Result<bool> {
+        if manifest.expiry.is_never() {
+            return Ok(false);
+        }
+        let now = Manifest::load(&*self.options.env.vfs, &self.dir)?;
+        Ok(now.is_some_and(|now| now.counts != manifest.counts || now.runs != manifest.runs))
     }
 
     fn refresh_from(
@@ -121,7 +133,16 @@ impl Core {
             let Some(replayed) = known.find(|known| known.reader().number() == log.number) else {
                 continue;
             };
-            let tail = replayed.read(log.length, thorough)?;
+            let tail = match replayed.read(log.length, thorough) {
+                Ok(tail) => tail,
+                Err(error) => {
+                    // It may have a part of a batch: the next refresh begins it again.
+                    state
+                        .logs
+                        .retain(|known| known.reader().number() != log.number);
+                    return Err(error);
+                }
+            };
             replayed.sync_if_immediate()?;
             next = replayed.reader().next_sequence();
             found.add(replayed, tail);
@@ -144,11 +165,13 @@ impl Core {
         frozen.reverse();
         state.position = position;
         state.durable = manifest.position;
+        let counts = counts(manifest, &runs);
         self.change_view(|view| View {
-            rotation: view.rotation,
-            active: view.active.clone(),
             frozen,
             runs,
+            counts,
+            expiry: manifest.expiry,
+            ..view.clone()
         });
         Ok(found)
     }

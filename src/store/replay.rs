@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::log::{LogReader, Operation, Tail};
 use crate::manifest::{LogRef, Manifest};
 use crate::memtable::{Appender, Memtable, entry_size};
+use crate::record::{Head, plain};
 use crate::vfs::Vfs;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub(super) struct Replayed {
 #[derive(Debug)]
 pub(super) struct Table {
     appender: Appender,
+    /// Entries taken so far.
+    entries: u64,
     seed: u64,
     stamps: bool,
 }
@@ -56,6 +59,7 @@ impl Replayed {
         Ok(Replayed {
             table: Table {
                 appender: new_appender(memory, &path)?,
+                entries: 0,
                 seed: manifest.seed,
                 stamps: manifest.stamps,
             },
@@ -76,7 +80,8 @@ impl Replayed {
         } = self;
         let path = reader.path().to_path_buf();
         reader.read(recorded, thorough, &mut |operation| match operation {
-            Operation::Insert { key, millis } => table.insert(key, millis, &path),
+            Operation::Insert { key, seconds } => table.insert(key, seconds, &path),
+            Operation::Put { key, record } => table.put(key, record, &path),
             Operation::Position(at) => {
                 *position = Some(at);
                 Ok(())
@@ -116,7 +121,7 @@ impl Replayed {
 
     /// Entries read so far.
     pub(super) fn entries(&self) -> u64 {
-        self.table.appender.len()
+        self.table.entries
     }
 
     /// The last position in the log.
@@ -130,6 +135,7 @@ impl Table {
     pub(super) fn new(path: &Path, seed: u64, stamps: bool) -> Result<Table> {
         Ok(Table {
             appender: new_appender(LEAST, path)?,
+            entries: 0,
             seed,
             stamps,
         })
@@ -142,14 +148,33 @@ impl Table {
         memtable.clone()
     }
 
-    pub(super) fn insert(&mut self, key: &[u8], millis: Option<u64>, path: &Path) -> Result<()> {
-        if !self.appender.has_room(1, entry_size(key.len())) {
+    pub(super) fn insert(&mut self, key: &[u8], seconds: Option<u64>, path: &Path) -> Result<()> {
+        match seconds {
+            Some(seconds) => self.put(key, &plain(seconds), path),
+            None => self.put(key, &[], path),
+        }
+    }
+
+    /// Takes an entry, whose record's bytes were checked.
+    pub(super) fn put(&mut self, key: &[u8], record: &[u8], path: &Path) -> Result<()> {
+        if !self
+            .appender
+            .has_room(1, entry_size(key.len()) + record.len())
+        {
             self.grow(path)?;
         }
         let hash = crate::filter::hash(self.seed, key);
         // What a flush would not keep is not shown before it either.
-        let millis = millis.filter(|_| self.stamps);
-        self.appender.insert(hash, key, millis);
+        let head = Head::of(record);
+        let bare;
+        let record = if self.stamps || head.kind().is_none() {
+            record
+        } else {
+            bare = head.bare();
+            bare.as_ref().map_or(&[][..], |head| head)
+        };
+        self.entries += 1;
+        self.appender.put(hash, key, record);
         Ok(())
     }
 
@@ -158,7 +183,7 @@ impl Table {
         let mut larger = new_appender(memory, path)?;
         for entry in self.appender.iter() {
             let hash = crate::filter::hash(self.seed, entry.key);
-            larger.insert(hash, entry.key, entry.record.millis());
+            larger.put(hash, entry.key, entry.record);
         }
         self.appender = larger;
         Ok(())

@@ -1,14 +1,15 @@
 //! Walks through keys in order, from a snapshot.
 
 use super::core::{Core, Mode};
+use super::query::Query;
 use super::view::View;
 use crate::compact::{Merged, RunCursor, Source};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memtable::Memtable;
-use crate::record::Record;
+use crate::record::{Expiry, Record, Stored};
 use std::sync::Arc;
 
-/// The keys that begin with some bytes, in bytewise order, with their records.
+/// Keys in bytewise order, with their records: those of a [`Query`].
 ///
 /// A scan is one point in the sequence of operations: it has everything that was
 /// recorded before it began and nothing that was recorded after. It owns what it
@@ -17,7 +18,10 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Scan {
     entries: Merged<Entries>,
-    prefix: Vec<u8>,
+    query: Query,
+    expiry: Expiry,
+    /// When it began, in seconds.
+    now: u64,
     ended: bool,
 }
 
@@ -41,8 +45,9 @@ pub(super) struct MemoryCursor {
 impl Core {
     /// Costs, when it begins: a walk over the memtables' entries, sorting those
     /// that match, and one block read a run. No lock that writers need is held.
-    pub(super) fn scan(&self, prefix: &[u8]) -> Result<Scan> {
+    pub(super) fn query(&self, query: &Query) -> Result<Scan> {
         let view = self.view.load_full();
+        let prefix = query.prefix.as_slice();
         // An active memtable shows what was appended, in order: whatever moment
         // it is asked at is one point. If it was frozen since the view was taken,
         // that point is the moment of its freezing. A reader's memtables grow only
@@ -58,9 +63,22 @@ impl Core {
         }
         Ok(Scan {
             entries: Merged::new(sources),
-            prefix: prefix.to_vec(),
+            query: query.clone(),
+            expiry: view.expiry,
+            now: self.now(),
             ended: false,
         })
+    }
+
+    /// What a claim at `now` would be granted.
+    pub(super) fn due(&self, now: u64) -> Result<Scan> {
+        if !self.stamps {
+            return Err(Error::StampsOff {
+                path: self.dir.clone(),
+                what: "claims and outcomes",
+            });
+        }
+        self.query(&Query::due(now))
     }
 }
 
@@ -75,22 +93,24 @@ impl Iterator for Scan {
     type Item = Result<(Vec<u8>, Record)>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
+        while !self.ended {
+            match self.entries.advance() {
+                Ok(true) if self.entries.key().starts_with(&self.query.prefix) => {
+                    let (key, stored) = (self.entries.key(), self.entries.record());
+                    if self.query.wants(key, &stored, &self.expiry, self.now)
+                        && let Some(record) = stored.record()
+                    {
+                        return Some(Ok((key.to_vec(), record)));
+                    }
+                }
+                Ok(_) => self.ended = true,
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
         }
-        match self.entries.advance() {
-            Ok(true) if self.entries.key().starts_with(&self.prefix) => {
-                Some(Ok((self.entries.key().to_vec(), self.entries.record())))
-            }
-            Ok(_) => {
-                self.ended = true;
-                None
-            }
-            Err(error) => {
-                self.ended = true;
-                Some(Err(error))
-            }
-        }
+        None
     }
 }
 
@@ -111,7 +131,7 @@ impl Source for Entries {
         }
     }
 
-    fn record(&self) -> Record {
+    fn record(&self) -> Stored {
         match self {
             Entries::Memory(cursor) => cursor.record(),
             Entries::Run(cursor) => cursor.record(),
@@ -129,9 +149,9 @@ impl Source for MemoryCursor {
         self.entry().map_or(&[], |entry| entry.key)
     }
 
-    fn record(&self) -> Record {
+    fn record(&self) -> Stored {
         self.entry()
-            .map_or_else(Record::default, |entry| entry.record)
+            .map_or(Stored::Seen(None), |entry| entry.stored())
     }
 }
 

@@ -134,7 +134,7 @@ fn verify_log(
     let mut reader = LogReader::open(vfs, &path, manifest.store, log.number)?;
     let mut entries = 0;
     let tail = reader.read(log.length, true, &mut |operation| {
-        entries += u64::from(matches!(operation, Operation::Insert { .. }));
+        entries += u64::from(!matches!(operation, Operation::Position(_)));
         Ok(())
     })?;
     report.entries += entries;

@@ -2,22 +2,25 @@
 
 use crate::error::Result;
 use crate::memtable::Memtable;
-use crate::record::Record;
+use crate::record::{Counts, Expiry, Stored};
 use crate::segment::{Found, Segment};
 use crate::stats::LookupStats;
 use std::sync::Arc;
 
 /// A consistent set of memtables and runs. Views are replaced, never changed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct View {
-    /// Counts the memtables that were frozen: a writer that looked a key up in
-    /// this view may insert it only while no later memtable has taken over.
+    /// Counts what makes decisions void that rest on an older view: memtables that were
+    /// frozen, and merges that leave out what expired.
     pub(super) rotation: u64,
     pub(super) active: Arc<Memtable>,
     /// Newest first.
     pub(super) frozen: Vec<Arc<Frozen>>,
     /// Newest first.
     pub(super) runs: Vec<Arc<Run>>,
+    /// Keys by state, without what memtables change.
+    pub(super) counts: Counts,
+    pub(super) expiry: Expiry,
 }
 
 /// A memtable that takes no more entries and waits to be flushed.
@@ -65,15 +68,15 @@ impl View {
         hash: u64,
         key: &[u8],
         work: &mut LookupStats,
-    ) -> Result<Option<Record>> {
+    ) -> Result<Option<Stored>> {
         // The lines that the filters will touch are on their way while the
         // memtables are asked.
         self.prefetch_filters(hash);
         work.lookups += 1;
-        if let Some(record) = self.find_in_memory(hash, key) {
+        if let Some(stored) = self.find_in_memory(hash, key) {
             work.hits += 1;
             work.memtable_hits += 1;
-            return Ok(Some(record));
+            return Ok(Some(stored));
         }
         self.find_in_runs(0, hash, key, work)
     }
@@ -90,12 +93,16 @@ impl View {
     }
 
     #[inline]
-    pub(super) fn find_in_memory(&self, hash: u64, key: &[u8]) -> Option<Record> {
-        self.active.get(hash, key).or_else(|| {
-            self.frozen
-                .iter()
-                .find_map(|frozen| frozen.memtable.get(hash, key))
-        })
+    pub(super) fn find_in_memory(&self, hash: u64, key: &[u8]) -> Option<Stored> {
+        if let Some(stored) = self.active.get(hash, key) {
+            return Some(stored);
+        }
+        for frozen in &self.frozen {
+            if let Some(stored) = frozen.memtable.get(hash, key) {
+                return Some(stored);
+            }
+        }
+        None
     }
 
     /// Asks the runs from number `from` on.
@@ -106,7 +113,7 @@ impl View {
         hash: u64,
         key: &[u8],
         work: &mut LookupStats,
-    ) -> Result<Option<Record>> {
+    ) -> Result<Option<Stored>> {
         while let Some((place, segment)) = self.next_maybe(from, hash, key, work) {
             if let Some(record) = count(segment.find(key)?, work) {
                 return Ok(Some(record));
@@ -137,13 +144,38 @@ impl View {
         None
     }
 
-    /// Entries in all. No key is in two places.
-    pub(super) fn len(&self) -> u64 {
-        self.memtable_entries() + self.segments().map(|s| s.meta().keys).sum::<u64>()
+    /// The run that has the newest version of `key`; `None` if a memtable has it, or
+    /// nobody.
+    pub(super) fn run_of(&self, hash: u64, key: &[u8]) -> Result<Option<Arc<Run>>> {
+        if self.find_in_memory(hash, key).is_some() {
+            return Ok(None);
+        }
+        let mut work = LookupStats::default();
+        let mut from = 0;
+        while let Some((place, segment)) = self.next_maybe(from, hash, key, &mut work) {
+            if segment.find(key)?.record.is_some() {
+                return Ok(self.runs.get(place).cloned());
+            }
+            from = place + 1;
+        }
+        Ok(None)
     }
 
-    pub(super) fn memtable_entries(&self) -> u64 {
-        self.memtables().map(|memtable| memtable.len()).sum()
+    /// Keys in all: those whose newest version is no tombstone.
+    pub(super) fn len(&self) -> u64 {
+        self.memtables().fold(self.counts.sum(), |len, memtable| {
+            let (added, removed) = memtable.changes();
+            len.wrapping_add(added).wrapping_sub(removed)
+        })
+    }
+
+    /// Keys by state.
+    pub(super) fn count_states(&self) -> Counts {
+        let mut counts = self.counts;
+        for memtable in self.memtables() {
+            counts = counts.plus(&memtable.count_moves());
+        }
+        counts
     }
 
     /// Newest first.
@@ -158,7 +190,7 @@ impl View {
 
 /// Counts a block read; what it found.
 #[inline]
-pub(super) fn count(found: Found, work: &mut LookupStats) -> Option<Record> {
+pub(super) fn count(found: Found, work: &mut LookupStats) -> Option<Stored> {
     work.blocks_read += 1;
     work.bytes_read += found.bytes;
     match found.record {

@@ -8,7 +8,7 @@ use crate::targets::sample::Sample;
 #[test]
 fn they_are_passed_by() {
     let sample = Sample::get(true);
-    let key = sample.batches[1].keys[0].clone();
+    let key = sample.batches[1].entries[0].0.clone();
     let vfs = with_manifest(sample, |manifest| {
         manifest.fields.set(2 | MUST, &[0]);
         // Segments say for themselves whether they have times.

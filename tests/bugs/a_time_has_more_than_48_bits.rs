@@ -1,24 +1,16 @@
 //! A frame's time was taken as it was and cut to 48 bits in memory, so that a store gave
-//! another time than its log has. It is damage.
+//! another time than its log has. It is damage; so are more than 40 bits of seconds.
 
-use crate::support::expect_refused;
-use crate::targets::files::{Header, frame_crc, u64_at};
-use crate::targets::sample::{Sample, path};
+use crate::support::{expect_refused, with_log};
+use crate::targets::sample::{Kind, Sample};
 
 #[test]
 fn it_is_refused() {
-    let sample = Sample::get(true);
-    let name = sample.name(".log", 0);
-    let mut log = sample.file(&name);
-    let (header, end) = Header::read(&log);
-    let id = u64_at(&header.fields.0[0].1, 0);
-    let frame = end.next_multiple_of(8);
-    let size = 24 + u64_at(&log, frame + 4) as u32 as usize;
-    let time = frame + 25;
-    log[time..time + 8].copy_from_slice(&(1u64 << 48).to_le_bytes());
-    let crc = frame_crc(id, &log[frame + 4..frame + size.next_multiple_of(8)]);
-    log[frame..frame + 4].copy_from_slice(&crc.to_le_bytes());
-    let vfs = sample.vfs.copy();
-    vfs.put(&path(&name), log);
-    expect_refused(&vfs, "a time of 48 bits");
+    for (kind, bits) in [(Kind::Old, 48), (Kind::Records, 40)] {
+        let time = (1u64 << bits).to_le_bytes();
+        // The flag that a time follows, it, and an insert of the key "a".
+        let body = [&[1], &time[..], &[1, 1, b'a']].concat();
+        let vfs = with_log(Sample::of(kind), &body);
+        expect_refused(&vfs, &format!("a time of {bits} bits"));
+    }
 }

@@ -1,6 +1,8 @@
 //! Stores on files in memory, run under many schedules.
 
+mod claims;
 mod closing;
+mod expiry;
 mod inserts;
 mod memory;
 mod poisoning;
@@ -44,6 +46,11 @@ fn run(scheduler: impl Scheduler + 'static, test: fn()) {
 /// Options for a store in `memory`, with threads of its own and memtables of a few
 /// kilobytes, that takes nothing from its surroundings.
 fn options(memory: &Memory) -> Builder {
+    options_at(memory, &Arc::default())
+}
+
+/// The same, with a clock of the test's own.
+fn options_at(memory: &Memory, clock: &Arc<SetClock>) -> Builder {
     Seen::builder(memory::STORE)
         .canon(Canon::raw())
         .memory(16 << 10)
@@ -51,7 +58,7 @@ fn options(memory: &Memory) -> Builder {
         .durability(Durability::Manual)
         .env(Env {
             vfs: Arc::new(memory.clone()),
-            clock: Arc::new(SetClock::default()),
+            clock: clock.clone(),
             entropy: Arc::new(Seeded::new(1)),
         })
 }

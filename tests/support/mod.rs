@@ -1,6 +1,7 @@
 //! What the tests of behaviour share.
 #![allow(
     dead_code,
+    unused_imports,
     unreachable_pub,
     clippy::unwrap_used,
     clippy::expect_used,
@@ -24,13 +25,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// The factor for the number of rounds: 1, or 20 when `SEENDB_TEST_LONG` is set.
+/// The factor for the number of rounds: 1, or 20 when `SEENDB_TEST_LONG` is set, or what it is
+/// set to above 1.
 pub fn long() -> u64 {
-    if std::env::var_os("SEENDB_TEST_LONG").is_some() {
-        20
-    } else {
-        1
-    }
+    let Ok(factor) = std::env::var("SEENDB_TEST_LONG") else {
+        return 1;
+    };
+    factor.parse().ok().filter(|&n| n > 1).unwrap_or(20)
 }
 
 /// Tells what a test tried, also if it passes: what is printed in the usual way the
@@ -68,9 +69,10 @@ pub fn manual(path: &Path) -> Builder {
 pub struct SetClock(AtomicU64);
 
 impl SetClock {
-    /// Sets the time of day, in milliseconds since 1970.
-    pub fn set(&self, millis: u64) {
-        self.0.store(millis, Ordering::SeqCst);
+    /// Sets the time of day, in seconds since 1970. Of the time that intervals are measured
+    /// by, as many milliseconds have passed.
+    pub fn set(&self, seconds: u64) {
+        self.0.store(seconds, Ordering::SeqCst);
     }
 }
 
@@ -83,9 +85,17 @@ impl Clock for SetClock {
     }
 }
 
-/// A moment, from milliseconds since 1970.
-pub fn at(millis: u64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_millis(millis)
+/// A moment, from seconds since 1970.
+pub fn at(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+/// The record of a key that was inserted then.
+pub fn inserted(at: Option<SystemTime>) -> Record {
+    let mut record = Record::default();
+    record.first_seen = at;
+    record.changed = at;
+    record
 }
 
 /// Repeatable random numbers.

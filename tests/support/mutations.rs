@@ -22,6 +22,10 @@ const ONCE: &str = "a_url_is_new_exactly_once";
 const IMMEDIATE: &str = "immediate_answers_only_what_is_durable";
 const MODEL: &str = "a_store_answers_as_a_map_does";
 const SYNCS: &str = "what_a_failed_sync_lost_is_not_relied_on";
+const COUNT: &str = "a_count_is_exact_whatever_expires_in_a_merge";
+const CLAIMED: &str = "a_url_is_claimed_by_one_at_a_time";
+const EXPIRED: &str = "an_expired_url_is_new_exactly_once";
+const FORGOTTEN: &str = "forgetting_gives_the_room_back";
 const LIB: &str = "--lib";
 
 const fn mutation(
@@ -182,10 +186,10 @@ pub const ALL: &[Mutation] = &[
     mutation(
         "a batch is several frames",
         "src/store/commit.rs",
-        "        let appended = log.append(batch.millis, batch.position, |body| {",
-        "        for (place, _) in batch.new.iter().enumerate().filter(|(_, new)| **new) {\n            \
-         let _ = log.append(batch.millis, None, |body| body.insert((batch.key)(place)));\n        }\n        \
-         let appended = log.append(batch.millis, batch.position, |body| {",
+        "        let appended = log.append(frame.seconds, frame.position, |body| {",
+        "        for entry in commit.appender.since(before) {\n            \
+         let _ = log.append(frame.seconds, None, |body| body.put(entry.key, entry.record));\n        }\n        \
+         let appended = log.append(frame.seconds, frame.position, |body| {",
         &[CUTS],
     ),
     mutation(
@@ -212,11 +216,10 @@ pub const ALL: &[Mutation] = &[
     mutation(
         "a memtable is dropped before its segment is visible",
         "src/store/flush.rs",
-        "        self.edit(writer, &mut live, |manifest| {\n            manifest.logs.retain",
-        "        self.change_view(|view| View {\n            rotation: view.rotation,\n            \
-         active: view.active.clone(),\n            frozen: without(&view.frozen, frozen),\n            \
-         runs: view.runs.clone(),\n        });\n        \
-         self.edit(writer, &mut live, |manifest| {\n            manifest.logs.retain",
+        "        self.edit(writer, &mut live, |manifest| {\n            manifest.counts",
+        "        self.change_view(|view| View {\n            frozen: without(&view.frozen, frozen),\n            \
+         ..view.clone()\n        });\n        \
+         self.edit(writer, &mut live, |manifest| {\n            manifest.counts",
         &[ONCE, FAULTS],
     ),
     mutation(
@@ -228,16 +231,16 @@ pub const ALL: &[Mutation] = &[
     ),
     mutation(
         "an insert does not look again for what others inserted meanwhile",
-        "src/memtable/mod.rs",
-        "        let Err(at) = self.memtable.probe(hash, key, self.tail.bytes()) else {",
-        "        let Err(at) = self.memtable.probe(hash, key, &[]) else {",
+        "src/memtable/appender.rs",
+        "        let bytes = self.tail.bytes();\n        let tag",
+        "        let bytes: &[u8] = &[];\n        let tag",
         &[ONCE, LIB],
     ),
     mutation(
         "an entry is visible before it is in the log",
         "src/store/commit.rs",
-        "        if added || batch.position.is_some() {",
-        "        commit.appender.memtable().publish(commit.appender.mark());\n        if added || batch.position.is_some() {",
+        "        let staged = staged.and_then(|staged| {",
+        "        commit.appender.memtable().publish(commit.appender.mark());\n        let staged = staged.and_then(|staged| {",
         &[FAULTS],
     ),
     mutation(
@@ -259,8 +262,8 @@ pub const ALL: &[Mutation] = &[
     mutation(
         "what a failed append had put into the memtable stays there",
         "src/store/commit.rs",
-        "                commit.appender.take_back(before, |key| self.hash(key));",
-        "                let _ = before;",
+        "            commit.appender.take_back(before, |key| self.hash(key));",
+        "            let _ = before;",
         &[FAULTS],
     ),
     mutation(
@@ -304,5 +307,103 @@ pub const ALL: &[Mutation] = &[
         "        if !self.sources[self.heap[at]].advance()? {",
         "        if !self.sources[self.heap[at]].advance().unwrap_or(false) {",
         &[LIB],
+    ),
+    mutation(
+        "readers lose a version that is being replaced",
+        "src/memtable/appender.rs",
+        "        if ((before & PLACE) as usize) <= memtable.bytes() {",
+        "        if ((before & PLACE) as usize) <= memtable.bytes() && key.is_empty() {",
+        &[LIB],
+    ),
+    mutation(
+        "a version is replaced that is not durable yet",
+        "src/memtable/appender.rs",
+        "                    let hidden = place < batch.len && place >= self.memtable.bytes();",
+        "                    let hidden = place < batch.len && place >= usize::MAX;",
+        &[LIB],
+    ),
+    mutation(
+        "a log does not say what a record replaces",
+        "src/store/transaction.rs",
+        "            write(&stored, current.and_then(Stored::kind), &mut record);",
+        "            write(&stored, None, &mut record);",
+        &[CUTS],
+    ),
+    mutation(
+        "what comes back during a merge is not counted again",
+        "src/store/expire.rs",
+        "            if counted {",
+        "            if counted && self.stamps && !self.stamps {",
+        &[COUNT],
+    ),
+    mutation(
+        "a merge counts as gone what has a newer version",
+        "src/store/expire.rs",
+        "Ok(newer) => !newer,",
+        "Ok(newer) => !newer || newer,",
+        &[COUNT],
+    ),
+    mutation(
+        "a batch's own time decides what a merge has counted",
+        "src/store/transaction.rs",
+        "let latest = terms.now.max(self.now());",
+        "let latest = terms.now;",
+        &[COUNT],
+    ),
+    mutation(
+        "a version that expired uncovers an older one",
+        "src/compact/purge.rs",
+        "true => (Fate::Buried, true),",
+        "true => (Fate::Dropped, true),",
+        &[EXPIRED],
+    ),
+    mutation(
+        "a tombstone goes although an older run has its key",
+        "src/compact/purge.rs",
+        "Stored::Forgotten if self.may_hold(key) => Fate::Kept,",
+        "Stored::Forgotten if self.may_hold(key) => Fate::Dropped,",
+        &[FORGOTTEN],
+    ),
+    mutation(
+        "tombstones stay for ever",
+        "src/compact/purge.rs",
+        "Stored::Forgotten => Fate::Dropped,",
+        "Stored::Forgotten => Fate::Kept,",
+        &[FORGOTTEN],
+    ),
+    mutation(
+        "a claim is granted a second early",
+        "src/store/decide.rs",
+        "(from <= now || !is_clock) && now < until",
+        "(from <= now || !is_clock) && now + 1 < until",
+        &[CLAIMED],
+    ),
+    mutation(
+        "a lease that was lost can be settled",
+        "src/store/decide.rs",
+        "if *token != given {",
+        "if *token != given && given.epoch == u64::MAX {",
+        &[CLAIMED],
+    ),
+    mutation(
+        "tokens come again after a restart",
+        "src/store/claim.rs",
+        "live.manifest.epoch.saturating_add(1)",
+        "live.manifest.epoch.max(1)",
+        &[CLAIMED],
+    ),
+    mutation(
+        "a repair reads what a merge was made of beside its output",
+        "src/store/repair/order.rs",
+        "        if complete.covers_run(&run) || run.is_needless(&numbers) {",
+        "        if run.is_needless(&numbers) {",
+        &["repair_brings_back_nothing_that_was_forgotten"],
+    ),
+    mutation(
+        "a repair without a manifest gives tokens again",
+        "src/store/repair/mod.rs",
+        "            leave_epochs_out(&mut manifest);",
+        "            let _ = leave_epochs_out;",
+        &["repair_gives_no_token_twice"],
     ),
 ];

@@ -27,7 +27,7 @@ pub(crate) struct Operation {
     pub(crate) own: Vec<String>,
     /// A URL that each lane inserts, in one batch with its own.
     pub(crate) shared: Option<String>,
-    /// The position and the time, in milliseconds, that the batch carries.
+    /// The position and the time, in seconds, that the batch carries.
     pub(crate) position: Option<u64>,
     pub(crate) at: Option<u64>,
 }

@@ -2,22 +2,18 @@
 //!
 //! The headers say whose they are, the footers under which policy, and both from which
 //! frames their entries are. Nothing says that a file is missing, but for frames that are
-//! in none.
-//!
-//! What a merge was made of can lie beside its output, whole or not. Both are taken: an
-//! output that was never finished lacks what its inputs have. Where two have a key, it
-//! is that of the later frames which counts, and of the wider range: the output's.
+//! in none. Which of them count beside others, and which are newer, is in `order`.
 
 use super::ledger::Ledger;
-use super::logs::{LogFile, is_refused};
+use super::logs::is_refused;
+use super::order;
 use super::report::Lost;
-use super::run::Piece;
-use super::sources::{Fixed, Origin, Sources, is_file, length};
+use super::sources::{Fixed, Sources, is_file, length};
 use crate::error::{Error, Result};
 use crate::header::{self, FileKind, StoreId};
-use crate::log::{Known, LogReader};
 use crate::manifest;
 use crate::options::Options;
+use crate::record::Expiry;
 use crate::segment::Remains;
 use crate::store::place::numbered;
 use crate::vfs::Vfs;
@@ -42,17 +38,6 @@ impl Candidate {
     }
 }
 
-/// A run or log, and what decides its place among the others.
-struct Ranked {
-    /// Twice the last frame; of a log, one less than twice its first: so what was flushed
-    /// from it is newer than the log.
-    rank: u64,
-    /// The wider range is the newer of two that end together.
-    first: u64,
-    number: u64,
-    origin: Origin,
-}
-
 pub(super) fn look(
     dir: &Path,
     options: &Options,
@@ -72,38 +57,31 @@ pub(super) fn look(
         ours
     });
     let next_number = candidates.iter().map(|c| c.number).max().unwrap_or(0);
-    let mut logs = Vec::new();
-    let mut segments = Vec::new();
-    for candidate in candidates {
-        ledger.expect(length(vfs, &candidate.path));
-        match candidate.remains {
-            Some(remains) => segments.push((candidate.number, remains)),
-            None => logs.push((candidate.number, candidate.path)),
+    let (mut segments, mut logs) = (Vec::new(), Vec::new());
+    for Candidate {
+        number,
+        path,
+        remains,
+        ..
+    } in candidates
+    {
+        match remains {
+            Some(remains) => segments.push((number, remains)),
+            None => logs.push((number, path)),
         }
     }
-    let covered: Vec<(u64, u64)> = segments
-        .iter()
-        .filter_map(|(_, remains)| Some(remains.footer()?.sequences))
-        .collect();
+    let footers = || segments.iter().filter_map(|(_, remains)| remains.footer());
+    let covered: Vec<(u64, u64)> = footers().map(|footer| footer.sequences).collect();
     let last = covered.iter().map(|&(_, last)| last).max().unwrap_or(0);
-    let position = segments
-        .iter()
-        .filter_map(|(_, remains)| remains.footer()?.position)
-        .max();
-    let mut ranked = rank_runs(segments);
-    ranked.extend(rank_logs(vfs, &fixed, logs)?);
-    ranked.sort_by(|a, b| {
-        let newer = b.rank.cmp(&a.rank);
-        newer
-            .then(a.first.cmp(&b.first))
-            .then(b.number.cmp(&a.number))
-    });
+    let position = footers().filter_map(|footer| footer.position).max();
     Ok(Sources {
+        origins: order::arrange(vfs, &fixed, segments, logs, ledger)?,
         fixed,
-        origins: ranked.into_iter().map(|ranked| ranked.origin).collect(),
         next_number: next_number.saturating_add(1),
         next_sequence: last.saturating_add(1),
         position,
+        epoch: 0,
+        expiry: Expiry::default(),
         complete: false,
         covered,
     })
@@ -247,111 +225,5 @@ fn is_ours(candidate: &Candidate, fixed: &Fixed) -> bool {
         Some(_) => says_so && fixed.agrees(remains),
         None if remains.footer().is_some() => fixed.agrees(remains),
         None => says_so,
-    }
-}
-
-/// What the segments of one run have in common: their frames and inputs.
-type Kin = ((u64, u64), Vec<u64>);
-
-/// A segment whose footer is intact.
-struct Whole {
-    kin: Kin,
-    first: Vec<u8>,
-    last: Vec<u8>,
-    number: u64,
-    remains: Remains,
-}
-
-/// Segments of the same frames and inputs are a run, as far as their keys do not overlap:
-/// those of an attempt that failed can lie beside those of the next.
-fn rank_runs(segments: Vec<(u64, Remains)>) -> Vec<Ranked> {
-    let mut ranked = Vec::new();
-    let mut whole = Vec::new();
-    for (number, remains) in segments {
-        match remains.footer() {
-            Some(footer) => whole.push(Whole {
-                kin: (footer.sequences, footer.inputs.clone()),
-                first: footer.first.clone(),
-                last: footer.last.clone(),
-                number,
-                remains,
-            }),
-            // Nothing tells when it was written: it never wins.
-            None => ranked.push(Ranked::run((0, 0), number, remains)),
-        }
-    }
-    whole.sort_by(|a, b| (&a.kin, &a.first, a.number).cmp(&(&b.kin, &b.first, b.number)));
-    // Each with its last key.
-    let mut runs: Vec<(Kin, Vec<u8>, Ranked)> = Vec::new();
-    for segment in whole {
-        let of_run =
-            |run: &&mut (Kin, Vec<u8>, Ranked)| run.0 == segment.kin && run.1 < segment.first;
-        match runs.iter_mut().find(of_run) {
-            Some((_, last, run)) => {
-                run.push(segment.remains);
-                *last = segment.last;
-            }
-            None => {
-                let run = Ranked::run(segment.kin.0, segment.number, segment.remains);
-                runs.push((segment.kin, segment.last, run));
-            }
-        }
-    }
-    ranked.extend(runs.into_iter().map(|(_, _, run)| run));
-    ranked
-}
-
-fn rank_logs(vfs: &dyn Vfs, fixed: &Fixed, logs: Vec<(u64, PathBuf)>) -> Result<Vec<Ranked>> {
-    let first = |number, path: &Path| match LogReader::open(vfs, path, fixed.store, number) {
-        Ok(reader) => Ok(Some(reader.first_sequence())),
-        Err(error) if is_refused(&error) => Err(error),
-        Err(_) => Ok(None),
-    };
-    let firsts = logs.iter().map(|(number, path)| first(*number, path));
-    let firsts: Vec<Option<u64>> = firsts.collect::<Result<_>>()?;
-    let ranked = logs
-        .into_iter()
-        .zip(&firsts)
-        .map(|((number, path), first)| {
-            let next = firsts.iter().flatten();
-            let next = next.filter(|&&next| first.is_some_and(|first| next > first));
-            Ranked {
-                // One whose header is damaged is taken for the newest: logs are.
-                rank: first.map_or(u64::MAX, |first| first.saturating_mul(2).saturating_sub(1)),
-                first: first.unwrap_or(0),
-                number,
-                origin: Origin::Log(LogFile {
-                    path,
-                    number,
-                    known: Known {
-                        first: *first,
-                        length: None,
-                        until: next.min().copied(),
-                    },
-                }),
-            }
-        })
-        .collect();
-    Ok(ranked)
-}
-
-impl Ranked {
-    fn run(sequences: (u64, u64), number: u64, remains: Remains) -> Ranked {
-        let mut run = Ranked {
-            rank: sequences.1.saturating_mul(2),
-            first: sequences.0,
-            number,
-            origin: Origin::Run(Vec::new()),
-        };
-        run.push(remains);
-        run
-    }
-
-    fn push(&mut self, remains: Remains) {
-        if let Origin::Run(pieces) = &mut self.origin {
-            let size = remains.size();
-            let remains = Box::new(remains);
-            pieces.push(Piece::Segment { remains, size });
-        }
     }
 }

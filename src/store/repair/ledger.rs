@@ -91,6 +91,11 @@ impl<'a> Ledger<'a> {
         self.report.borrow_mut().ignored.push(name.to_owned());
     }
 
+    /// A segment of which nothing tells the age is taken for the oldest.
+    pub(super) fn undated(&self, path: &Path) {
+        self.report.borrow_mut().undated.push(path.to_path_buf());
+    }
+
     /// The report; what only the end tells is the caller's to fill in.
     pub(super) fn finish(&self) -> RepairReport {
         let mut report = self.report.take();

@@ -65,7 +65,8 @@ impl Logs<'_> {
             let before = salvage.offset();
             let (position, last, whole) = (&mut self.position, &mut self.last_position, self.whole);
             let step = salvage.step(&mut |operation| match operation {
-                Operation::Insert { key, millis } => table.insert(key, millis, &log.path),
+                Operation::Insert { key, seconds } => table.insert(key, seconds, &log.path),
+                Operation::Put { key, record } => table.put(key, record, &log.path),
                 Operation::Position(at) => {
                     *last = (*last).max(Some(at));
                     if whole {

@@ -6,6 +6,7 @@
 mod found;
 mod ledger;
 mod logs;
+mod order;
 mod report;
 mod room;
 mod run;
@@ -23,12 +24,11 @@ use super::open::check_fixed;
 use super::place::{Found, LOCK, UNFINISHED, numbered, survey};
 use super::scan::MemoryCursor;
 use crate::compact::{Merged, RunWriter, Source, Target};
-use crate::env::Env;
 use crate::error::{Error, Result};
 use crate::header::StoreId;
 use crate::manifest::{self, Manifest};
 use crate::options::Options;
-use crate::record::Record;
+use crate::record::{Counts, Stored};
 use crate::segment::Meta;
 use crate::vfs::{Kind, Lock, Vfs};
 use std::io::ErrorKind;
@@ -70,7 +70,7 @@ pub(super) fn repair(
         next_sequence: sources.next_sequence,
         covered: Vec::new(),
     };
-    let mut manifest = first_manifest(into, &sources, &options.env)?;
+    let mut manifest = first_manifest(into, &sources, options)?;
     check_fixed(from, &manifest, options)?;
     let entries = open(origins, &mut logs, manifest.stamps)?;
     manifest.sequence = logs.next_sequence;
@@ -78,6 +78,9 @@ pub(super) fn repair(
     let room = Room::claim(vfs, into)?;
     let mut writer = RunWriter::new(target(into, options, &manifest));
     let written = write(entries, &mut writer, &mut manifest).and_then(|entries| {
+        if !sources.complete {
+            leave_epochs_out(&mut manifest);
+        }
         manifest.check(&from.join(manifest::FILE_NAME))?;
         Ok(entries)
     });
@@ -152,7 +155,8 @@ fn keep_writers_away(vfs: &dyn Vfs, dir: &Path) -> Result<Option<Box<dyn Lock>>>
 /// The manifest of the new store before anything is in it. Another incarnation, so that
 /// files of the one store do not pass for those of the other, and a random one: a store
 /// can be repaired twice.
-fn first_manifest(into: &Path, sources: &Sources, env: &Env) -> Result<Manifest> {
+fn first_manifest(into: &Path, sources: &Sources, options: &Options) -> Result<Manifest> {
+    let env = &options.env;
     let fixed = &sources.fixed;
     let random = |e| Error::io("get random bytes for", into, e);
     let incarnation = u64::from_le_bytes(env.random().map_err(random)?);
@@ -170,7 +174,18 @@ fn first_manifest(into: &Path, sources: &Sources, env: &Env) -> Result<Manifest>
         position: None,
         runs: Vec::new(),
         logs: Vec::new(),
+        counts: None,
+        epoch: sources.epoch,
+        expiry: options.expiry.applied_to(sources.expiry),
     })
+}
+
+/// Goes on with epochs that the old store has never come to, as nothing tells the last: the
+/// last claims may be settled or lost. No store is opened 2^32 times. A random multiple of
+/// that, so that it holds too if this store loses its manifest in turn.
+fn leave_epochs_out(manifest: &mut Manifest) {
+    let times = (manifest.store.incarnation >> 40) + 1;
+    manifest.epoch = manifest.epoch.saturating_add(times << 32);
 }
 
 /// Where the new store's run is written.
@@ -182,6 +197,8 @@ fn target(into: &Path, options: &Options, manifest: &Manifest) -> Target {
         seed: manifest.seed,
         policy: manifest.policy.clone(),
         stamps: manifest.stamps,
+        // No tombstone is written.
+        records: manifest.stamps,
         rate: options.rate,
         segment_size: options.segment_size,
         // The frames that are lost too: nobody is to look for them again.
@@ -208,28 +225,42 @@ fn open<'a>(origins: Vec<Origin>, logs: &mut Logs<'a>, stamps: bool) -> Result<V
     Ok(entries)
 }
 
-/// Writes all entries as one run, and names it in the manifest; how many they are.
+/// Writes all entries as one run, and names it in the manifest, whose epoch is not below
+/// that of any claim; how many they are.
 fn write(
     entries: Vec<Entries<'_>>,
     writer: &mut RunWriter,
     manifest: &mut Manifest,
 ) -> Result<u64> {
     let mut merged = Merged::new(entries);
-    let mut count = 0;
+    let mut counts = Counts::default();
+    let stamps = manifest.stamps;
     let mut number = || {
         let number = manifest.next_number;
         manifest.next_number = number.saturating_add(1);
         number
     };
     while merged.advance()? {
-        writer.add(merged.key(), &merged.record(), &mut number)?;
-        count += 1;
+        let stored = match merged.record() {
+            // Whatever a segment says: without times, there is nothing more to a key.
+            stored if stored.kind().is_some() && !stamps => Stored::Seen(None),
+            stored => stored,
+        };
+        // Nothing is older than this run.
+        if let Some(kind) = stored.kind() {
+            if let Some(token) = stored.token() {
+                manifest.epoch = manifest.epoch.max(token.epoch);
+            }
+            writer.add(merged.key(), stored, &mut number)?;
+            counts.add(kind);
+        }
     }
+    manifest.counts = Some(counts);
     let run: Vec<_> = writer.finish()?.iter().map(Meta::named).collect();
     if !run.is_empty() {
         manifest.runs.push(run);
     }
-    Ok(count)
+    Ok(counts.sum())
 }
 
 /// Reports frames that are in no file that was found.
@@ -268,7 +299,7 @@ impl Source for Entries<'_> {
         }
     }
 
-    fn record(&self) -> Record {
+    fn record(&self) -> Stored {
         match self {
             Entries::Memory(cursor) => cursor.record(),
             Entries::Run(run) => run.record(),

@@ -6,6 +6,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 /// What a repair took from a damaged store, and every part that it could not take.
+///
+/// Where a part is lost, an older one may have an older state of the same key, as it was
+/// before it was changed or forgotten: then the new store has that. It can be no other key
+/// than one that may be [`lost`](RepairReport::lost), or one in a segment that is
+/// [`undated`](RepairReport::undated).
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RepairReport {
@@ -19,8 +24,12 @@ pub struct RepairReport {
     pub lost: Vec<Lost>,
     /// Damaged parts that cost no entry: a filter, an index, a header, the manifest.
     pub damage: Vec<Error>,
+    /// Segments of which nothing tells how old they are, as the manifest and their footers
+    /// are lost. All in them is taken for older than what other files have.
+    pub undated: Vec<PathBuf>,
     /// Logs and segments that were not taken: no part of the store, going by its
-    /// manifest, or another store's, going by their headers.
+    /// manifest; without one, another store's, going by their headers, or what a later
+    /// one was made of, going by footers.
     pub ignored: Vec<String>,
     /// The new store's position: the last one before which nothing is missing. A
     /// consumer that resumes there applies again what was lost. `None`, from the
@@ -31,6 +40,9 @@ pub struct RepairReport {
 }
 
 /// A part of a damaged store whose entries are lost, or may be.
+///
+/// What it says of a key may also have been that it was forgotten, or a later state than
+/// another part has.
 ///
 /// It prints as one line: where, which keys or batches, and what is wrong.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use super::logs::is_refused;
 use super::report::Lost;
 use crate::compact::Source;
 use crate::error::{Error, Result};
-use crate::record::Record;
+use crate::record::Stored;
 use crate::segment::{Remains, Salvage, Step};
 use crate::vfs::Vfs;
 use std::collections::VecDeque;
@@ -144,9 +144,9 @@ impl Source for SalvagedRun<'_> {
             .map_or(&[], |(salvage, ..)| salvage.key())
     }
 
-    fn record(&self) -> Record {
+    fn record(&self) -> Stored {
         self.current
             .as_ref()
-            .map_or_else(Record::default, |(salvage, ..)| salvage.record())
+            .map_or(Stored::Seen(None), |(salvage, ..)| salvage.record().clone())
     }
 }

@@ -9,6 +9,7 @@ use crate::header::StoreId;
 use crate::log::Known;
 use crate::manifest::Manifest;
 use crate::options::Options;
+use crate::record::Expiry;
 use crate::segment::{Remains, SegmentRef};
 use crate::store::place::{live_files, missing, no_manifest, numbered};
 use crate::vfs::{Kind, Vfs};
@@ -42,6 +43,9 @@ pub(super) struct Sources {
     pub(super) next_sequence: u64,
     /// The position of the last batch in segments.
     pub(super) position: Option<u64>,
+    /// The epoch of the last claims, as far as a manifest tells.
+    pub(super) epoch: u64,
+    pub(super) expiry: Expiry,
     /// Whether a manifest has said that these are all.
     pub(super) complete: bool,
     /// Without a manifest: the frames that are in segments, as first and last numbers.
@@ -106,6 +110,8 @@ fn named(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest, ledger: &Ledger<'_>) ->
         next_number: manifest.next_number,
         next_sequence: manifest.sequence,
         position: manifest.position,
+        epoch: manifest.epoch,
+        expiry: manifest.expiry,
         complete: true,
         covered: Vec::new(),
     })

@@ -33,7 +33,7 @@ impl Asker<'_> {
                 if report.damage.is_empty()
                     && let Expect::Frames(count, _) = expected
                 {
-                    assert_eq!(report.entries, self.specimen.entries(count).count() as u64);
+                    assert_eq!(report.entries, self.specimen.known(count).written);
                     asked.frames = Some(count);
                 }
                 asked.cuts = report.cuts;
@@ -68,10 +68,10 @@ impl Asker<'_> {
                 return asked.into_inner();
             }
         };
-        let frames = (0..=specimen.frames.len())
-            .find(|&frames| specimen.entries(frames).count() as u64 == seen.len());
+        let frames =
+            (0..=specimen.frames.len()).find(|&frames| specimen.known(frames).keys == seen.len());
         let frames = frames.unwrap_or_else(|| panic!("a store of {} entries", seen.len()));
-        assert_eq!(seen.position(), specimen.position(frames));
+        assert_eq!(seen.position(), specimen.known(frames).position);
         ask_for_all(specimen, &seen, frames, &note);
         if let Role::Writer(sim) = role {
             insert_all(specimen, &seen, frames, &note);
@@ -80,9 +80,9 @@ impl Asker<'_> {
                 Ok(()) => {}
                 Err(error) => note(error),
             }
-            for (key, record) in specimen.entries(frames) {
+            for (key, record) in &specimen.known(frames).entries {
                 match seen.get(key) {
-                    Ok(found) => assert_eq!(found, Some(*record)),
+                    Ok(found) => assert_eq!(found, Some(record.clone())),
                     Err(error) => note(error),
                 }
             }
@@ -156,12 +156,13 @@ const ABSENT: [&str; 3] = [
 ];
 
 fn ask_for_all(specimen: &Specimen, seen: &Seen, frames: usize, note: &dyn Fn(Error)) {
-    let here: Vec<_> = specimen.entries(frames).collect();
-    let in_all = specimen.entries(specimen.frames.len());
-    let gone = in_all.skip(here.len()).map(|(key, _)| key.as_slice());
-    for (key, record) in &here {
+    let here = &specimen.known(frames).entries;
+    let known: BTreeSet<&Vec<u8>> = here.iter().map(|(key, _)| key).collect();
+    let gone = specimen.keys.iter().filter(|key| !known.contains(key));
+    let gone = gone.map(Vec::as_slice);
+    for (key, record) in here {
         match seen.get(key) {
-            Ok(found) => assert_eq!(found, Some(*record), "{}", key.escape_ascii()),
+            Ok(found) => assert_eq!(found, Some(record.clone()), "{}", key.escape_ascii()),
             Err(error) => note(error),
         }
     }
@@ -174,15 +175,13 @@ fn ask_for_all(specimen: &Specimen, seen: &Seen, frames: usize, note: &dyn Fn(Er
     let keys: Vec<&[u8]> = here.iter().map(|(key, _)| key.as_slice()).collect();
     match seen.get_many(&keys) {
         Ok(found) => {
-            for (found, (key, record)) in found.iter().zip(&here) {
-                assert_eq!(*found, Some(*record), "{}", key.escape_ascii());
+            for (found, (key, record)) in found.iter().zip(here) {
+                assert_eq!(*found, Some(record.clone()), "{}", key.escape_ascii());
             }
         }
         Err(error) => note(error),
     }
-    let mut ordered = here;
-    ordered.sort_by_key(|(key, _)| key);
-    let mut expected = ordered.into_iter();
+    let mut expected = here.iter();
     match seen.scan("") {
         Ok(scan) => {
             for entry in scan {
@@ -199,9 +198,9 @@ fn ask_for_all(specimen: &Specimen, seen: &Seen, frames: usize, note: &dyn Fn(Er
 }
 
 fn insert_all(specimen: &Specimen, seen: &Seen, frames: usize, note: &dyn Fn(Error)) {
-    let here: BTreeSet<_> = specimen.entries(frames).map(|entry| &entry.0).collect();
-    let in_all = specimen.entries(specimen.frames.len());
-    for (key, _) in in_all {
+    let here = specimen.known(frames).entries.iter();
+    let here: BTreeSet<&Vec<u8>> = here.map(|(key, _)| key).collect();
+    for key in &specimen.keys {
         match seen.insert(key) {
             Ok(new) => assert_eq!(new, !here.contains(key), "{}", key.escape_ascii()),
             Err(error) => note(error),

@@ -10,6 +10,7 @@
 
 mod allocation;
 mod ask;
+mod maker;
 mod oracle;
 pub mod specimen;
 

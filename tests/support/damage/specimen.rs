@@ -1,10 +1,11 @@
-//! Small stores with every kind of file, to be damaged.
+//! Small stores with every kind of file, and every kind of record in them, to be damaged.
 
-use crate::support::{ENOSPC, Seeded, SetClock, at, small};
+use super::maker::{Batch, Maker};
+use crate::support::{ENOSPC, at, inserted};
 use seendb::vfs::Vfs;
 use seendb::vfs::sim::{Fault, OperationKind, Sim};
-use seendb::{Canon, Driver, Env, Record, Seen, Writes};
-use std::collections::BTreeMap;
+use seendb::{Record, Seen, Writes};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,15 +18,26 @@ pub type Files = BTreeMap<String, Vec<u8>>;
 /// A key and its record.
 pub type Entry = (Vec<u8>, Record);
 
-/// What one frame of the live log holds, and what it says.
+/// Where one frame of the live log is, and what it says.
 #[derive(Debug, Clone)]
 pub struct Frame {
     pub offset: usize,
     pub end: usize,
     /// Everything below was synced when it was written.
     pub synced: usize,
+}
+
+/// What a store knows at some moment.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// In the order of keys, without those that have expired.
     pub entries: Vec<Entry>,
+    /// Keys, with those that have expired: no merge has left them out. Another number after
+    /// each frame of the live log.
+    pub keys: u64,
     pub position: Option<u64>,
+    /// Entries in files, also older ones of a key, and tombstones.
+    pub written: u64,
 }
 
 /// A store's files, and all that is in them.
@@ -35,9 +47,10 @@ pub struct Specimen {
     pub files: Files,
     /// The files after each operation.
     pub history: Vec<Files>,
-    /// Entries that are in segments, or in logs whose length is recorded.
-    pub settled: Vec<Entry>,
-    pub settled_position: Option<u64>,
+    /// What is known if so many frames of the live log are there.
+    known: Vec<Known>,
+    /// Keys that are known, or were.
+    pub keys: BTreeSet<Vec<u8>>,
     /// The recorded lengths of logs.
     pub recorded: BTreeMap<String, usize>,
     /// The log without one.
@@ -55,6 +68,8 @@ pub struct Kind {
     pub stamps: bool,
     pub writes: Writes,
     pub seed: u64,
+    /// Of the format; what there is of version 1 is in tests/fixtures.
+    pub version: u32,
 }
 
 /// How the store was left.
@@ -74,6 +89,7 @@ impl Kind {
         stamps: true,
         writes: Writes::Pwrite,
         seed: 1,
+        version: 2,
     };
     pub const KILLED: Kind = Kind {
         end: End::Killed,
@@ -107,6 +123,14 @@ impl Kind {
                 end: End::KilledTwice,
                 ..Kind::KILLED
             },
+            Kind {
+                version: 1,
+                ..Kind::CLOSED
+            },
+            Kind {
+                version: 1,
+                ..Kind::KILLED
+            },
         ]
     }
 }
@@ -131,70 +155,6 @@ pub fn files(sim: &Sim) -> Files {
     names.into_iter().map(read).collect()
 }
 
-/// The store while it is made.
-struct Maker {
-    kind: Kind,
-    sim: Arc<Sim>,
-    clock: Arc<SetClock>,
-    entropy: Arc<Seeded>,
-    history: Vec<Files>,
-    position: Option<u64>,
-}
-
-impl Maker {
-    fn open(&self) -> Seen {
-        let env = Env {
-            vfs: self.sim.clone(),
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-        };
-        let canon = if self.kind.standard {
-            Canon::standard()
-        } else {
-            Canon::raw()
-        };
-        small(DIR.as_ref())
-            .canon(canon)
-            .stamps(self.kind.stamps)
-            .writes(self.kind.writes)
-            .driver(Driver::Manual)
-            .env(env)
-            .open()
-            .unwrap()
-    }
-
-    /// Inserts URLs as one batch, one second after the one before.
-    fn batch(&mut self, seen: &Seen, urls: &[String], position: Option<u64>) -> Vec<Entry> {
-        let now = 1_767_225_600_000 + 1000 * self.history.len() as u64;
-        self.clock.set(now);
-        let mut batch = seen.batch();
-        for url in urls {
-            batch.insert(url).unwrap();
-        }
-        if let Some(position) = position {
-            batch.position(position);
-        }
-        assert!(seen.apply(batch).unwrap().new.iter().all(|&new| new));
-        self.position = position.or(self.position);
-        self.note();
-        let mut record = Record::default();
-        record.first_seen = self.kind.stamps.then(|| at(now));
-        urls.iter()
-            .map(|url| (url.clone().into_bytes(), record))
-            .collect()
-    }
-
-    fn note(&mut self) {
-        self.history.push(files(&self.sim));
-    }
-
-    /// The process dies.
-    fn kill(&mut self, seen: Seen) {
-        self.sim = self.sim.kill();
-        drop(seen);
-    }
-}
-
 /// `count` short URLs, in no order.
 fn urls(of: &str, count: usize) -> Vec<String> {
     (0..count)
@@ -211,58 +171,105 @@ fn long_urls() -> Vec<String> {
 
 impl Specimen {
     pub fn new(kind: Kind) -> Specimen {
-        let mut maker = Maker {
-            kind,
-            sim: Sim::new(),
-            clock: Arc::default(),
-            entropy: Arc::new(Seeded::new(kind.seed)),
-            history: Vec::new(),
-            position: None,
-        };
+        if kind.version == 1 {
+            return Specimen::of_version_1(kind);
+        }
+        let mut maker = Maker::new(kind);
         let seen = maker.open();
-        maker.note();
         let mut first = urls("a", 20);
         if kind.long_run {
             first.extend(long_urls());
         }
-        let mut settled = maker.batch(&seen, &first, Some(5));
-        seen.flush().unwrap();
-        maker.note();
-        for url in urls("b", 6) {
-            settled.extend(maker.batch(&seen, &[url], None));
+        let (a, b) = (urls("a", 20), urls("b", 6));
+        // The first claim changes the manifest. It is made before the first flush: nothing
+        // else would tell the one before from the one behind.
+        maker.apply(&seen, Batch::of(&first[1..]).claim(&a[..1]).at(5));
+        maker.flush(&seen);
+        maker.apply(&seen, Batch::default().claim(&a[1..5]));
+        for url in &b {
+            maker.apply(&seen, Batch::of(&[url]));
         }
-        seen.flush().unwrap();
-        maker.note();
-        settled.extend(maker.batch(&seen, &urls("c", 8), Some(9)));
+        let settled = Batch::default().fetched(&a[1]).failed(&a[2], Some(900));
+        maker.apply(&seen, settled.failed(&a[3], None).forget(&a[6..9]));
+        maker.apply(&seen, Batch::expired(&urls("x", 2)));
+        maker.flush(&seen);
+        maker.apply(&seen, Batch::default().claim(&b[..1]).forget(&b[1..2]));
+        maker.apply(&seen, Batch::of(&urls("c", 8)).at(9));
 
-        let mut frames = Vec::new();
-        let mut settled_position = maker.position;
         if kind.end == End::Closed {
-            seen.close().unwrap();
-        } else {
-            // The flush fails, so that the log stays, with its length recorded.
-            maker.sim.rule(|operation| {
-                let is_segment = operation.path.extension().is_some_and(|e| e == "seg");
-                let creates = operation.kind == OperationKind::Create && is_segment;
-                creates.then_some(Fault::Error(ENOSPC))
-            });
-            seen.flush().unwrap_err();
-            maker.sim.heal();
-            maker.note();
-            frames = maker.live(&seen);
-            maker.kill(seen);
+            maker.close(seen);
+            return maker.finish(None);
         }
+        // The flush fails, so that the log stays, with its length recorded.
+        maker.sim.rule(|operation| {
+            let is_segment = operation.path.extension().is_some_and(|e| e == "seg");
+            let creates = operation.kind == OperationKind::Create && is_segment;
+            creates.then_some(Fault::Error(ENOSPC))
+        });
+        seen.flush().unwrap_err();
+        maker.sim.heal();
+        maker.note();
+        let mut settled = maker.batches();
+        live(&mut maker, &seen);
+        maker.kill(seen);
         if kind.end == End::KilledTwice {
             let seen = maker.open();
-            settled.extend(frames.drain(..).flat_map(|batch| batch.0));
-            settled_position = maker.position;
+            settled = maker.batches();
             // No sync: it would flush what was recovered.
             for url in urls("g", 7) {
-                frames.push((maker.batch(&seen, &[url], None), None));
+                maker.apply(&seen, Batch::of(&[url]));
             }
             maker.kill(seen);
         }
-        let files = files(&maker.sim);
+        maker.finish(Some(settled))
+    }
+
+    /// Stores that 0.1 wrote, with inserts alone.
+    fn of_version_1(kind: Kind) -> Specimen {
+        let entries = |from: usize, to: usize, seconds: u64| {
+            let record = inserted(Some(at(1_767_225_600 + seconds)));
+            let key = |i| format!("https://example.com/{i:02}").into_bytes();
+            (from..to).map(move |i| (key(i), record.clone()))
+        };
+        let (name, settled): (_, Vec<Entry>) = match kind.end {
+            End::Closed => {
+                let parts = (0..4).flat_map(|part| entries(5 * part, 5 * part + 5, part as u64));
+                ("several-runs", parts.collect())
+            }
+            _ => (
+                "unflushed-log",
+                entries(0, 4, 0).chain(entries(4, 6, 1)).collect(),
+            ),
+        };
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1");
+        let read = |entry: std::fs::DirEntry| {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            (name, std::fs::read(entry.path()).unwrap())
+        };
+        let listed = std::fs::read_dir(dir.join(name)).unwrap();
+        let files: Files = listed.map(|entry| read(entry.unwrap())).collect();
+        let in_log = if kind.end == End::Closed { 0 } else { 4 };
+        let known = (0..=in_log).map(|frames| {
+            let live = entries(6, 6 + frames, 2);
+            let entries: Vec<Entry> = settled.iter().cloned().chain(live).collect();
+            Known {
+                keys: entries.len() as u64,
+                written: entries.len() as u64,
+                position: (kind.end != End::Closed).then_some(7),
+                entries,
+            }
+        });
+        let known = known.collect();
+        Specimen::with(kind, files.clone(), vec![files], known)
+    }
+
+    /// A store with these files, what is known with so many frames of its live log.
+    pub(super) fn with(
+        kind: Kind,
+        files: Files,
+        history: Vec<Files>,
+        known: Vec<Known>,
+    ) -> Specimen {
         let (recorded, live) = logs(&files, kind.end != End::Closed);
         let logs = match kind.end {
             End::Closed => 0,
@@ -272,60 +279,47 @@ impl Specimen {
         assert_eq!(recorded.len(), logs);
         let frames = live
             .as_ref()
-            .map(|name| parse(&files[name], frames))
-            .unwrap_or_default();
+            .map(|name| parse(&files[name], known.len() - 1));
+        let counts: BTreeSet<u64> = known.iter().map(|known| known.keys).collect();
+        assert_eq!(counts.len(), known.len(), "two states of one size");
+        let keys = known.iter().flat_map(|known| &known.entries);
         Specimen {
             name: format!("{kind:?}"),
+            keys: keys.map(|(key, _)| key.clone()).collect(),
             files,
-            history: maker.history,
-            settled,
-            settled_position,
+            history,
+            known,
             recorded,
             live,
-            frames,
+            frames: frames.unwrap_or_default(),
         }
     }
 
-    /// All entries, if so many frames of the live log are there.
-    pub fn entries(&self, frames: usize) -> impl Iterator<Item = &Entry> {
-        let frames = self.frames.iter().take(frames);
-        self.settled
-            .iter()
-            .chain(frames.flat_map(|frame| &frame.entries))
-    }
-
-    /// The position, if so many frames of the live log are there.
-    pub fn position(&self, frames: usize) -> Option<u64> {
-        let frames = self.frames.iter().take(frames);
-        frames
-            .filter_map(|frame| frame.position)
-            .next_back()
-            .or(self.settled_position)
+    /// What is known if so many frames of the live log are there.
+    pub fn known(&self, frames: usize) -> &Known {
+        &self.known[frames]
     }
 }
 
-/// Entries and position of a batch.
-type Batch = (Vec<Entry>, Option<u64>);
-
-impl Maker {
-    /// The frames of a live log: some synced, as later ones say, then some that no
-    /// later one calls synced.
-    fn live(&mut self, seen: &Seen) -> Vec<Batch> {
-        let mut batches = Vec::new();
-        for url in urls("d", 3) {
-            batches.push((self.batch(seen, &[url], None), None));
-        }
-        batches.push((self.batch(seen, &urls("e", 4), Some(12)), Some(12)));
-        seen.sync().unwrap();
-        for url in urls("f", 2) {
-            batches.push((self.batch(seen, &[url], None), None));
-        }
-        seen.sync().unwrap();
-        batches.push((self.batch(seen, &urls("i", 3), Some(13)), Some(13)));
-        for url in urls("j", 3) {
-            batches.push((self.batch(seen, &[url], None), None));
-        }
-        batches
+/// The frames of a live log: some synced, as later ones say, then some that no later one
+/// calls synced. Each makes the store larger.
+fn live(maker: &mut Maker, seen: &Seen) {
+    let a = urls("a", 20);
+    for (place, url) in urls("d", 3).into_iter().enumerate() {
+        maker.apply(seen, Batch::of(&[url]).claim(&a[10 + place..11 + place]));
+    }
+    let settled = Batch::of(&urls("e", 4)).fetched(&a[10]).forget(&a[13..14]);
+    maker.apply(seen, settled.at(12));
+    seen.sync().unwrap();
+    for url in urls("f", 2) {
+        maker.apply(seen, Batch::of(&[url]));
+    }
+    seen.sync().unwrap();
+    let settled = Batch::of(&urls("i", 3)).failed(&a[11], Some(60));
+    maker.apply(seen, settled.forget(&a[14..15]).at(13));
+    maker.apply(seen, Batch::expired(&urls("y", 1)));
+    for url in urls("j", 2) {
+        maker.apply(seen, Batch::of(&[url]));
     }
 }
 
@@ -342,20 +336,18 @@ fn logs(files: &Files, killed: bool) -> (BTreeMap<String, usize>, Option<String>
 /// The bytes of a log before its first frame.
 pub const LOG_HEADER: usize = 88;
 
-/// Where the batches of a log are, read as docs/format.md says.
-fn parse(log: &[u8], batches: Vec<Batch>) -> Vec<Frame> {
+/// Where the frames of a log are, read as docs/format.md says.
+fn parse(log: &[u8], count: usize) -> Vec<Frame> {
     let number = |at: usize| u64::from_le_bytes(log[at..at + 8].try_into().unwrap()) as usize;
     let mut offset = LOG_HEADER;
     let mut frames = Vec::new();
-    for (entries, position) in batches {
+    for _ in 0..count {
         let body = number(offset) >> 32;
         let end = offset + (24 + body).next_multiple_of(8);
         frames.push(Frame {
             offset,
             end,
             synced: number(offset + 16),
-            entries,
-            position,
         });
         offset = end;
     }

@@ -63,9 +63,12 @@ impl World {
         if is_one_of(seed, 2, 1) {
             self.flush();
             self.insert();
+            self.forget();
             self.compact();
             self.look_up();
         }
+        self.claim();
+        self.fetch();
         self.close();
         self.check_reopened();
     }
@@ -90,6 +93,8 @@ impl World {
             self.flush();
             self.compact();
             self.step();
+            self.claim();
+            self.forget();
             self.look_up();
         } else {
             let failed = self.model.failed();
@@ -100,8 +105,10 @@ impl World {
             self.batch(2, 60, true);
             self.check_power_cuts(seed);
             self.insert();
+            self.claim();
             self.flush();
             self.insert();
+            self.fetch();
             self.compact();
             self.look_up();
             self.insert();

@@ -2,6 +2,7 @@
 
 pub mod aftermath;
 mod answers;
+mod changes;
 mod judge;
 mod model;
 pub mod plan;

@@ -1,14 +1,28 @@
 //! What was asked of a store, what it answered, and what may be left of it.
 
-use seendb::Record;
-use std::collections::BTreeMap;
+use seendb::{Record, State, StateKind, Token};
+use std::collections::{BTreeMap, BTreeSet};
 
 pub type Entries = BTreeMap<Vec<u8>, Record>;
 
-/// An insert or batch, all of whose keys were new.
+/// What a key becomes; `None`: forgotten.
+pub type Change = (Vec<u8>, Option<Record>);
+
+/// Of a claim that was answered with an error, and may be on the disk.
+pub const UNKNOWN: Token = Token {
+    epoch: 0,
+    counter: 0,
+};
+
+/// An insert or batch.
 #[derive(Debug, Clone)]
 pub struct Attempt {
+    /// New ones, which never change: they tell whether it is there.
     pub keys: Vec<Vec<u8>>,
+    /// Other keys: of each, the last change counts.
+    pub changes: Vec<Change>,
+    /// Keys that have expired before they are recorded.
+    pub expired: u64,
     pub position: Option<u64>,
     pub record: Record,
     /// Whether the store said that it is recorded. Else it answered an error.
@@ -30,6 +44,8 @@ pub struct Model {
     attempts: Vec<Attempt>,
     /// Those before this one were called durable, as far as they were accepted.
     durable: usize,
+    /// All that were given.
+    tokens: BTreeSet<Token>,
 }
 
 impl Model {
@@ -58,9 +74,50 @@ impl Model {
 
     /// What is recorded.
     pub fn entries(&self) -> Entries {
-        self.accepted()
-            .flat_map(|attempt| attempt.keys.iter().map(|key| (key.clone(), attempt.record)))
+        entries(self.accepted())
+    }
+
+    /// Keys that were forgotten.
+    pub fn gone(&self) -> Vec<Vec<u8>> {
+        let entries = self.entries();
+        let changes = self.accepted().flat_map(|attempt| &attempt.changes);
+        let keys = changes.map(|(key, _)| key);
+        keys.filter(|key| !entries.contains_key(*key))
+            .cloned()
             .collect()
+    }
+
+    /// Whether a store of so many keys is right: those that have expired count until they are
+    /// merged away.
+    pub fn is_size(&self, len: u64) -> bool {
+        let least = self.entries().len() as u64;
+        let expired: u64 = self.attempts.iter().map(|attempt| attempt.expired).sum();
+        (least..=least + expired).contains(&len)
+    }
+
+    /// A key that was planted and has this state now.
+    pub fn planted(&self, kind: StateKind) -> Option<(Vec<u8>, Record)> {
+        let mut entries = self.entries();
+        let changes = self.accepted().flat_map(|attempt| &attempt.changes);
+        let mut of_kind = changes.map(|(key, _)| key).filter(|key| {
+            let record = entries.get(*key);
+            record.is_some_and(|record| record.state.kind() == kind)
+        });
+        let key = of_kind.next().cloned()?;
+        entries.remove_entry(&key)
+    }
+
+    /// A token was given for the claims among the changes: never twice.
+    pub fn grant(&mut self, given: Token, changes: &mut [Change]) {
+        assert!(
+            self.tokens.insert(given),
+            "the token {given} was given before"
+        );
+        for (_, record) in changes {
+            if let Some(token) = record.as_mut().and_then(token_of) {
+                *token = given;
+            }
+        }
     }
 
     /// A key of the last attempt that was accepted.
@@ -96,7 +153,6 @@ impl Model {
     pub fn settle(&mut self, found: &Entries, position: Option<u64>, left: Left) {
         let mut gone: Option<&Attempt> = None;
         let mut last_position = None;
-        let mut count = 0;
         let mut kept = Vec::new();
         let mut durable = 0;
         for (place, attempt) in self.attempts.iter().enumerate() {
@@ -125,17 +181,49 @@ impl Model {
                 attempt.name()
             );
             last_position = attempt.position.or(last_position);
-            count += there.len();
             durable += usize::from(place < self.durable);
             kept.push(Attempt {
                 accepted: true,
                 ..attempt.clone()
             });
         }
-        assert_eq!(found.len(), count, "keys that nobody inserted");
         assert_eq!(position, last_position, "the position");
+        let changes = kept.iter_mut().flat_map(|attempt| &mut attempt.changes);
+        for (key, record) in changes {
+            let mut found = found.get(key).cloned();
+            let told = found.as_mut().and_then(token_of);
+            if let (Some(token), Some(told)) = (record.as_mut().and_then(token_of), told)
+                && *token == UNKNOWN
+            {
+                *token = *told;
+            }
+        }
+        assert!(*found == entries(kept.iter()), "other keys or records");
         self.attempts = kept;
         self.durable = durable;
+    }
+}
+
+/// What is recorded after these.
+fn entries<'a>(attempts: impl Iterator<Item = &'a Attempt>) -> Entries {
+    let mut entries = Entries::new();
+    for attempt in attempts {
+        let new = attempt.keys.iter();
+        entries.extend(new.map(|key| (key.clone(), attempt.record.clone())));
+        for (key, record) in &attempt.changes {
+            match record {
+                Some(record) => entries.insert(key.clone(), record.clone()),
+                None => entries.remove(key),
+            };
+        }
+    }
+    entries
+}
+
+fn token_of(record: &mut Record) -> Option<&mut Token> {
+    match &mut record.state {
+        State::Claimed { token, .. } => Some(token),
+        _ => None,
     }
 }
 

@@ -4,15 +4,16 @@
 //! name it; what is no error must be the truth.
 
 use super::answers::Reader;
+use super::changes::AGE;
 use super::judge::Call;
 use super::model::{Attempt, Left, Model};
 use super::plan::{Plan, User, Watch};
-use crate::support::{Seeded, SetClock, at, manual};
+use crate::support::{Seeded, SetClock, at, inserted, manual};
 use seendb::vfs::sim::{Operation, OperationKind as Kind, Sim};
-use seendb::{Builder, Durability, Env, Reads, Record, Result, Seen, Writes};
+use seendb::{Builder, Durability, Env, Reads, Result, Seen, StateKind, Writes};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 pub const STORE: &str = "/disk/crawl/store";
 
@@ -66,7 +67,7 @@ pub struct World {
     pub now: Name,
     pub(super) plan: Option<Plan>,
     clock: Arc<SetClock>,
-    millis: u64,
+    seconds: u64,
     pub(super) writer: Option<Seen>,
     pub(super) reader: Option<Reader>,
     /// What the handle knows was not compared yet.
@@ -95,7 +96,7 @@ impl World {
             now: Name(String::new()),
             plan: None,
             clock: Arc::default(),
-            millis: 1_700_000_000_000,
+            seconds: 1_700_000_000,
             writer: None,
             reader: None,
             unsettled: None,
@@ -124,7 +125,7 @@ impl World {
             sim,
             model: self.model.clone(),
             now: Name(format!("{}, then {now}", self.now.0)),
-            millis: self.millis + 1_000_000,
+            seconds: self.seconds + 1_000_000,
             unsettled: Some(left),
             keys: self.keys + 10_000,
             position: self.position + 10_000,
@@ -166,7 +167,11 @@ impl World {
 
     pub(super) fn builder(&mut self, sim: &Arc<Sim>) -> Builder {
         self.tick(1);
-        manual(Path::new(STORE))
+        let mut builder = manual(Path::new(STORE));
+        if self.settings.stamps {
+            builder = builder.expire_state_after(StateKind::Failed, AGE);
+        }
+        builder
             .durability(self.settings.durability)
             .writes(self.settings.writes)
             .reads(self.settings.reads)
@@ -174,14 +179,20 @@ impl World {
             .env(Env {
                 vfs: sim.clone(),
                 clock: self.clock.clone(),
-                entropy: Arc::new(Seeded::new(self.millis)),
+                entropy: Arc::new(Seeded::new(self.seconds)),
             })
     }
 
     /// Lets time pass.
-    pub fn tick(&mut self, millis: u64) {
-        self.millis += millis;
-        self.clock.set(self.millis);
+    pub fn tick(&mut self, seconds: u64) {
+        self.seconds += seconds;
+        self.clock.set(self.seconds);
+    }
+
+    /// The time, a second later.
+    pub(super) fn moment(&mut self) -> SystemTime {
+        self.tick(1);
+        at(self.seconds)
     }
 
     /// Opens the store for writing if it is not open, and compares what it knows.
@@ -231,8 +242,7 @@ impl World {
         run: impl FnOnce(&Seen, &[Vec<u8>]) -> Result<Vec<bool>>,
     ) {
         self.tick(1);
-        let mut record = Record::default();
-        record.first_seen = self.settings.stamps.then(|| at(self.millis + 1));
+        let record = inserted(self.settings.stamps.then(|| at(self.seconds + 1)));
         let writer = self.writer.clone();
         let before = self.hits();
         self.tick(1);
@@ -243,6 +253,8 @@ impl World {
         }
         self.model.add(Attempt {
             keys,
+            changes: Vec::new(),
+            expired: 0,
             position,
             record,
             accepted: answer.is_some(),
@@ -256,7 +268,7 @@ impl World {
     }
 
     /// A key that was never used, of about this length.
-    fn new_key(&mut self, length: usize) -> Vec<u8> {
+    pub(super) fn new_key(&mut self, length: usize) -> Vec<u8> {
         self.keys += 1;
         let name = format!("https://example.com/{:08}/", self.keys * 7919 % 10_000_019);
         format!("{name:x<length$}").into_bytes()
