@@ -7,7 +7,7 @@
 //!
 //! --rounds N      rounds of lookups, 7 by default; of inserts, half as many
 //! --lookups N     URLs looked up in a round, 500000 by default
-//! --only PART     inserts, lookups or figures
+//! --only PART     inserts, lookups, figures or records
 //! --dir DIR       where stores are made; the directory for temporary files
 //! ```
 //!
@@ -28,6 +28,7 @@ mod corpus;
 mod figures;
 mod inserts;
 mod lookups;
+mod records;
 mod table;
 #[allow(dead_code, reason = "each user takes what it needs")]
 #[path = "../../tests/support/urls.rs"]
@@ -112,6 +113,9 @@ fn main() -> Outcome<()> {
     };
     if plan.wants("inserts") {
         inserts::measure(&plan)?;
+    }
+    if plan.wants("records") {
+        records::measure(&plan)?;
     }
     if plan.wants("lookups") || plan.wants("figures") {
         let compacted = plan.dir.join("compacted");
