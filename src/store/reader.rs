@@ -61,16 +61,15 @@ impl Core {
             let refreshed = self
                 .refresh_from(&manifest, &mut state, thorough)
                 .and_then(|found| {
-                    if thorough {
+                    if thorough && found.is_some() {
                         let names = unnamed(vfs, &self.dir, &manifest)?;
                         check_unnamed(vfs, &self.dir, &manifest, &names)?;
                     }
                     Ok(found)
                 });
             match refreshed {
-                // What expired may have left the count meanwhile, and come back in a log.
-                Ok(_) if self.has_other_counts(&manifest)? => {}
-                Ok(found) => return Ok(found),
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
                 Err(error) if error.is_not_found() || is_about_manifest(&error) => {
                     // The same manifest twice: it is not merely replaced.
                     if gone.as_ref() == Some(&manifest) {
@@ -98,12 +97,14 @@ impl Core {
         Ok(now.is_some_and(|now| now.counts != manifest.counts || now.runs != manifest.runs))
     }
 
+    /// Reads what a manifest names, then shows it. `None`, and nothing is shown, if another
+    /// one has taken its place that counts otherwise.
     fn refresh_from(
         &self,
         manifest: &Manifest,
         state: &mut ReaderState,
         thorough: bool,
-    ) -> Result<Recovery> {
+    ) -> Result<Option<Recovery>> {
         let vfs = &*self.options.env.vfs;
         let runs = self.reopen_runs(manifest)?;
         // Everything that can be missing is opened before anything is read.
@@ -147,6 +148,10 @@ impl Core {
             next = replayed.reader().next_sequence();
             found.add(replayed, tail);
         }
+        // What expired may have left the count meanwhile, and come back in a log.
+        if self.has_other_counts(manifest)? {
+            return Ok(None);
+        }
         let mut frozen = Vec::new();
         let mut position = manifest.position;
         for replayed in &state.logs {
@@ -173,7 +178,7 @@ impl Core {
             expiry: manifest.expiry,
             ..view.clone()
         });
-        Ok(found)
+        Ok(Some(found))
     }
 
     /// The manifest's runs, from segments of the present view where it has them.
