@@ -81,10 +81,9 @@ impl Model {
     pub fn gone(&self) -> Vec<Vec<u8>> {
         let entries = self.entries();
         let changes = self.accepted().flat_map(|attempt| &attempt.changes);
-        let keys = changes.map(|(key, _)| key);
-        keys.filter(|key| !entries.contains_key(*key))
-            .cloned()
-            .collect()
+        let keys: BTreeSet<_> = changes.map(|(key, _)| key).collect();
+        let gone = keys.into_iter().filter(|key| !entries.contains_key(*key));
+        gone.cloned().collect()
     }
 
     /// Whether a store of so many keys is right: those that have expired count until they are
