@@ -3,7 +3,7 @@
 //! All three are given when a store is opened; nothing else in this crate reads
 //! a clock or asks for random bytes, so that a run can be repeated exactly.
 
-use crate::record::seconds_of;
+use crate::record::{seconds_of, time_of};
 use crate::vfs::{Os, Vfs};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -53,6 +53,13 @@ impl Default for Env {
 impl Env {
     pub(crate) fn now_seconds(&self) -> u64 {
         seconds_of(self.clock.now())
+    }
+
+    /// The time in seconds, with a part of one counted as a whole one.
+    pub(crate) fn ceiling_seconds(&self) -> u64 {
+        let now = self.clock.now();
+        let seconds = seconds_of(now);
+        seconds + u64::from(time_of(seconds) < now)
     }
 
     pub(crate) fn random<const N: usize>(&self) -> std::io::Result<[u8; N]> {

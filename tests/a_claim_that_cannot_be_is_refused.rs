@@ -37,13 +37,14 @@ fn a_worker_needs_a_name_and_a_lease_some_time() {
     for (worker, lease) in [
         (String::new(), MINUTE),
         ("x".repeat(65), MINUTE),
+        ("a\nb".into(), MINUTE),
         ("x".into(), Duration::ZERO),
     ] {
         let error = refused(manual(&path), &worker, lease);
         assert!(matches!(error, Error::InvalidOption { .. }), "{error:?}");
     }
     let seen = manual(&path).open().unwrap();
-    for worker in ["x".repeat(64), "\n\u{fe}\0".into()] {
+    for worker in ["x".repeat(64), "a \u{fe}".into()] {
         let lease = granted(seen.claim(&worker, &worker, Duration::MAX));
         assert!(lease.until() > at(1 << 39));
         let held = seen.claim(&worker, "y", MINUTE).unwrap();

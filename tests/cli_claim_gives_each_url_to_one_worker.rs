@@ -107,11 +107,25 @@ fn a_worker_has_a_name_and_a_lease_of_its_own() {
     }
 }
 
+/// A URL cannot pass for another one with its token.
+#[test]
+fn what_is_printed_is_read_as_what_was_granted() {
+    let place = Place::new();
+    let line = "https://victim.example/\t1-1\n";
+    let printed = place.seen(&["claim", "s"], line).quiet(0).text();
+    assert_eq!(printed, "https://victim.example/1-1\t1-1\n");
+    for line in ["a\t1-1\n", "{\"url\":\"a\"}\n"] {
+        let ran = place.seen(&["claim", "raw", "--canon", "raw"], line);
+        ran.status(1);
+    }
+    assert_eq!(place.seen(&["list", "raw"], "").quiet(0).text(), "");
+}
+
 #[test]
 fn records_may_end_with_nul() {
     let place = Place::new();
-    let ran = place.seen(&["claim", "-0", "s", "--canon", "raw"], "a\tb\0c\nd\0");
-    assert_eq!(ran.text(), "a\tb\t1-1\0c\nd\t1-2\0");
+    let ran = place.seen(&["claim", "-0", "s", "--canon", "raw"], "a b\0c\nd\0");
+    assert_eq!(ran.text(), "a b\t1-1\0c\nd\t1-2\0");
     place
         .seen(&["fetched", "-0", "s"], ran.quiet(0).out)
         .quiet(0);

@@ -16,7 +16,7 @@ use super::units::parse_lease;
 use super::worker::{of_this_process, parse_worker};
 use super::writer::{Options, Turns};
 use super::{NOT_ALL, OK};
-use crate::{Claim, Error, Seen, Token};
+use crate::{Claim, Error, InvalidUrl, Seen, Token};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -111,6 +111,18 @@ struct Item<'a> {
     key: Ready<'a>,
 }
 
+impl Item<'_> {
+    /// The URL as it was given; one that holds a tab, as its key.
+    fn shown(&self) -> &[u8] {
+        let text = self.chunk.text(self.line);
+        if text.contains(&b'\t') {
+            self.key.0
+        } else {
+            text
+        }
+    }
+}
+
 type Grant<'a, 'b> = (&'b Item<'a>, Token);
 
 impl Run<'_> {
@@ -139,6 +151,13 @@ impl Run<'_> {
         let mut items = Vec::new();
         for (chunk, line) in each(chunks) {
             match chunk.key(line) {
+                // Who settles what is printed must not read another URL or token in it.
+                Ok(key) if key.0.contains(&b'\t') || key.0.starts_with(b"{") => {
+                    let why = "a key with a tab, or that begins with {, cannot be told from what \
+                               stands behind it";
+                    let reason = InvalidUrl::Unparsable(why.to_owned());
+                    self.rejects.add(chunk, line, &reason, &Progress::none());
+                }
                 Ok(key) => items.push(Item { chunk, line, key }),
                 Err(reason) => self.rejects.add(chunk, line, reason, &Progress::none()),
             }
@@ -181,7 +200,7 @@ impl Run<'_> {
         let mut bytes = Vec::new();
         let mut ends = Vec::with_capacity(grants.len());
         for (item, token) in grants {
-            bytes.extend_from_slice(item.chunk.text(item.line));
+            bytes.extend_from_slice(item.shown());
             bytes.extend_from_slice(format!("\t{token}").as_bytes());
             bytes.push(self.separator);
             ends.push(bytes.len());

@@ -59,7 +59,8 @@ impl Fate {
             Fate::Fetched { status, content } => {
                 if let Some(value) = given("status") {
                     let number = value.as_u64().and_then(|n| u16::try_from(n).ok());
-                    *status = number.ok_or("its status is no number up to 65535")?;
+                    let number = number.filter(|n| STATUSES.contains(n));
+                    *status = number.ok_or("its status is no number from 100 to 999")?;
                 }
                 if let Some(value) = given("content") {
                     *content = Some(parse_content(value.as_str().unwrap_or_default())?);
@@ -134,11 +135,16 @@ impl Fate {
     }
 }
 
+/// Statuses of answers: a line that was cut in the middle of one is told.
+const STATUSES: std::ops::RangeInclusive<u16> = 100..=999;
+
 /// Reads the status of an answer.
 pub(super) fn parse_status(text: &str) -> Result<u16, String> {
     let digits = text.bytes().all(|b| b.is_ascii_digit());
     let parsed = digits.then(|| text.parse().ok()).flatten();
-    parsed.ok_or_else(|| "the status is a number up to 65535, such as 200".to_owned())
+    parsed
+        .filter(|status| STATUSES.contains(status))
+        .ok_or_else(|| "the status is a number from 100 to 999, such as 200".to_owned())
 }
 
 /// Reads the hash of a page.

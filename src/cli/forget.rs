@@ -10,7 +10,7 @@ use super::note::note;
 use super::output::{Answers, Reader};
 use super::progress::Progress;
 use super::rejects::Rejects;
-use super::units::{count, counted};
+use super::units::{count, counted, parse_host};
 use super::writer::Turns;
 use super::{NOT_ALL, OK};
 use crate::{Query, Seen};
@@ -47,8 +47,8 @@ pub(super) struct Args {
     #[arg(value_name = "URL", required_unless_present_any = ["hosts", "prefixes", "from"])]
     urls: Vec<OsString>,
     /// All URLs of this host, whatever their scheme and port; can be given several times
-    #[arg(long = "host", value_name = "HOST")]
-    hosts: Vec<OsString>,
+    #[arg(long = "host", value_name = "HOST", value_parser = parse_host)]
+    hosts: Vec<String>,
     /// All keys that begin with this, as they are written; can be given several times
     #[arg(long = "prefix", value_name = "PREFIX")]
     prefixes: Vec<OsString>,
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     // Opening for writing would create a store where there is none.
     let store = Seen::open_read_only(&args.store)?;
     if !args.yes && !args.dry_run {
-        check_count(&store, &args.selections())?;
+        check_count(args, &store, &args.selections())?;
     }
     let mut run = Run {
         args,
@@ -115,16 +115,22 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
 impl Args {
     /// What is selected by host or prefix.
     fn selections(&self) -> Vec<Query> {
-        let hosts = self.hosts.iter().map(|h| Query::new().host(h.as_bytes()));
+        let hosts = self.hosts.iter().map(|h| Query::new().host(h));
         let prefixes = self.prefixes.iter();
         hosts
             .chain(prefixes.map(|p| Query::new().prefix(p.as_bytes())))
+            .map(Query::with_expired)
             .collect()
     }
 }
 
 /// Refuses to select more than a slip of the hand should forget.
-fn check_count(store: &Seen, selections: &[Query]) -> Result<(), Failure> {
+fn check_count(args: &Args, store: &Seen, selections: &[Query]) -> Result<(), Failure> {
+    if args.prefixes.iter().any(|prefix| prefix.is_empty()) {
+        let why =
+            "an empty prefix is that of every URL, and nothing was forgotten; `--yes` forgets them";
+        return Err(Failure::Usage(why.to_owned()));
+    }
     let mut found = 0;
     for query in selections {
         for entry in store.query(query)? {

@@ -6,6 +6,7 @@ use super::json::Object;
 use super::output::{Answers, Reader};
 use super::record::{self, text};
 use super::times::parse_moment;
+use super::units::parse_host;
 use crate::{Query, Seen, StateKind};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -41,8 +42,8 @@ pub(super) struct Args {
     )]
     prefix: OsString,
     /// Only URLs of this host: example.com is not www.example.com
-    #[arg(long, value_name = "HOST", conflicts_with = "prefix")]
-    host: Option<OsString>,
+    #[arg(long, value_name = "HOST", conflicts_with = "prefix", value_parser = parse_host)]
+    host: Option<String>,
     /// Only what is fetched, failed, claimed, or seen and nothing else; if given several
     /// times, any of them
     #[arg(long, value_name = "STATE", value_parser = parse_state)]
@@ -91,7 +92,7 @@ impl Args {
     fn query(&self) -> Query {
         let mut query = Query::new().prefix(self.prefix.as_bytes());
         if let Some(host) = &self.host {
-            query = query.host(host.as_bytes());
+            query = query.host(host);
         }
         for state in &self.state {
             query = query.state(*state);

@@ -33,6 +33,16 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
         .map_err(|_| "it is a number with a unit, such as 500ms, 10s or 2min".to_owned())
 }
 
+/// Reads the name of a host, as URLs have it.
+pub(super) fn parse_host(text: &str) -> Result<String, String> {
+    match url::Host::parse(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => {
+            Err("it is the name of a host, such as example.com or [::1], and nothing else".into())
+        }
+    }
+}
+
 /// Reads for how long a claim is granted.
 pub(super) fn parse_lease(text: &str) -> Result<Duration, String> {
     let lease = parse_duration(text)?;

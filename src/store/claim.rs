@@ -179,7 +179,7 @@ impl Seen {
     /// It is [granted](Claim::Granted) if the URL is new, or was only inserted; if a claim
     /// on it ran out; if it failed and is to be tried again by now; or if it
     /// [expired](crate::Builder::expire_after). However many ask at once, one of them is
-    /// granted it. `worker` (1 to 64 bytes) is told to the others.
+    /// granted it. `worker` (1 to 64 bytes, no control characters) is told to the others.
     ///
     /// # Errors
     ///
@@ -361,13 +361,13 @@ pub(super) fn claim_of(seen: &Seen, key: &[u8], answer: Answer) -> Option<Claim>
 
 /// A worker's name, if it can be one.
 pub(super) fn check_worker(worker: &str) -> Result<Arc<str>> {
-    if (1..=MAX_WORKER).contains(&worker.len()) {
+    if (1..=MAX_WORKER).contains(&worker.len()) && !worker.contains(char::is_control) {
         return Ok(worker.into());
     }
     Err(Error::InvalidOption {
         option: "worker",
-        expected: format!("a name of 1 to {MAX_WORKER} bytes"),
-        found: format!("one of {} bytes", worker.len()),
+        expected: format!("a name of 1 to {MAX_WORKER} bytes, without control characters"),
+        found: format!("{worker:?}, of {} bytes", worker.len()),
     })
 }
 

@@ -178,6 +178,13 @@ impl Core {
         latest
     }
 
+    /// The time in seconds, and that by which a part of a second has passed as a whole one:
+    /// what lasts from then on lasts as long as was asked.
+    pub(super) fn now_and_ceiling(&self) -> (u64, u64) {
+        let now = self.now();
+        (now, now.max(self.options.env.ceiling_seconds()))
+    }
+
     pub(super) fn hash(&self, key: &[u8]) -> u64 {
         crate::filter::hash(self.seed, key)
     }

@@ -49,6 +49,8 @@ pub(super) enum Settle {
 pub(super) struct Terms {
     /// Seconds since 1970.
     pub(super) now: u64,
+    /// The same, or the next second if that has begun: leases and waits count from here.
+    pub(super) ceiling: u64,
     /// It is the clock's, not a batch's own.
     pub(super) is_clock: bool,
     pub(super) expiry: Expiry,
@@ -141,7 +143,7 @@ pub(super) fn decide(
             (answer, Some(terms.put(live, *at, detail)))
         }
         Op::Claim { worker, lease } => claim(live, worker, *lease, terms, token),
-        Op::Settle { token, how } => settle(live, *token, how, now)?,
+        Op::Settle { token, how } => settle(live, *token, how, terms)?,
     })
 }
 
@@ -228,7 +230,7 @@ fn claim(
     }
     let grant = Grant {
         token: token(),
-        until: later(now, lease),
+        until: later(terms.ceiling, lease),
         attempts: attempts.saturating_add(1),
         last,
     };
@@ -253,7 +255,7 @@ fn settle(
     live: Option<&Stored>,
     given: Token,
     how: &Settle,
-    now: u64,
+    terms: &Terms,
 ) -> Result<(Answer, Option<Stored>), Lost> {
     let Some(Stored::Full(details)) = live else {
         return Err(Lost(match live {
@@ -275,6 +277,7 @@ fn settle(
     if *token != given {
         return Err(Lost(format!("{worker} has claimed it with {token}")));
     }
+    let now = terms.now;
     let mut changed = now;
     let mut ends = None;
     let detail = match how {
@@ -287,11 +290,14 @@ fn settle(
             retry_after,
         } => Detail::Failed {
             attempts: *attempts,
-            retry_at: retry_after.map(|after| later(now, after)),
+            retry_at: retry_after.map(|after| match after {
+                0 => now,
+                after => later(terms.ceiling, after),
+            }),
             reason: reason.clone(),
         },
         Settle::Extend { by } => {
-            let until = later((*until).max(now), *by);
+            let until = later((*until).max(terms.ceiling), *by);
             ends = Some(until);
             Detail::Claimed {
                 until,

@@ -258,6 +258,11 @@ impl Seen {
     /// records: a crawler needs no list of its own of what is still to be fetched. It reads
     /// all keys, in bounded memory, and gives them as of when it began.
     ///
+    /// What has [expired](Builder::expire_after) is among them until a merge has removed it:
+    /// then the store knows it no more, and it is new when it is found again. Who is to come
+    /// back to a page although nothing may link to it puts it to [`State::Seen`](crate::State)
+    /// instead.
+    ///
     /// ```
     /// # use seendb::{Claim, Seen};
     /// # use std::time::{Duration, SystemTime};

@@ -43,8 +43,8 @@ impl Query {
         }
     }
 
-    /// What has expired as well.
-    pub(super) fn with_expired(mut self) -> Query {
+    /// Also keys whose record has expired, and that no merge has removed yet.
+    pub fn with_expired(mut self) -> Query {
         self.expired = true;
         self
     }
@@ -79,6 +79,11 @@ impl Query {
     pub fn since(mut self, since: SystemTime) -> Query {
         self.since = Some(seconds_of(since));
         self
+    }
+
+    /// Whether it asks for times.
+    pub(super) fn needs_times(&self) -> bool {
+        self.since.is_some()
     }
 
     /// Whether a key is wanted whose record is as given at `now`.

@@ -46,6 +46,12 @@ impl Core {
     /// Costs, when it begins: a walk over the memtables' entries, sorting those
     /// that match, and one block read a run. No lock that writers need is held.
     pub(super) fn query(&self, query: &Query) -> Result<Scan> {
+        if query.needs_times() && !self.stamps {
+            return Err(Error::StampsOff {
+                path: self.dir.clone(),
+                what: "a list by time",
+            });
+        }
         let view = self.view.load_full();
         let prefix = query.prefix.as_slice();
         // An active memtable shows what was appended, in order: whatever moment

@@ -49,8 +49,13 @@ impl Core {
             let view = self.view.load_full();
             found.clear();
             self.find_many(&view, keys, &hashes, |stored| found.push(stored))?;
+            let (now, ceiling) = match manner.at {
+                Some(at) => (at, at),
+                None => self.now_and_ceiling(),
+            };
             let terms = Terms {
-                now: manner.at.unwrap_or_else(|| self.now()),
+                now,
+                ceiling,
                 is_clock: manner.at.is_none(),
                 expiry: view.expiry,
                 stamps: self.stamps,

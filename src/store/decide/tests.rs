@@ -12,6 +12,7 @@ const B: Token = Token {
 fn terms(now: u64) -> Terms {
     Terms {
         now,
+        ceiling: now,
         is_clock: true,
         expiry: Expiry::default(),
         stamps: true,
