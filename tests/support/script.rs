@@ -48,7 +48,7 @@ pub(crate) fn shared(i: u64) -> Option<u64> {
 
 /// The time in operation `i`, if it has one; far from those of clocks.
 pub(crate) fn time(i: u64) -> Option<u64> {
-    (i % KINDS == 5).then_some(1 << 40 | i)
+    (i % KINDS == 5).then_some(1 << 39 | i)
 }
 
 /// The position in operation `i`, if it has one. They rise, so that only one lane has
