@@ -38,8 +38,9 @@ impl Fixed {
 }
 
 impl Clock for Fixed {
+    /// Whole seconds, so that a lease ends as many seconds later as was asked.
     fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH + self.elapsed()
+        SystemTime::UNIX_EPOCH + Duration::from_secs(self.elapsed().as_secs())
     }
 
     fn elapsed(&self) -> Duration {

@@ -249,7 +249,8 @@ impl Seen {
     ///
     /// # Errors
     ///
-    /// As [`scan`](Seen::scan).
+    /// As [`scan`](Seen::scan); [`StampsOff`](Error::StampsOff) for a query by time in a
+    /// store without times.
     pub fn query(&self, query: &Query) -> Result<Scan> {
         self.core().query(query)
     }

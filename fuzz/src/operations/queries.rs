@@ -85,14 +85,20 @@ impl Pair {
         wanted.push(Box::new(move |_, record| {
             kinds.is_empty() || kinds.contains(&record.state.kind())
         }));
+        let mut by_time = false;
         if script.rarely(3) {
+            by_time = true;
             let since = at(script.number(self.model.now) % (1 << 40));
             query = query.since(since);
             wanted.push(Box::new(move |_, record| {
                 record.changed.is_some_and(|changed| changed >= since)
             }));
         }
-        let found = self.either(script).query(&query).unwrap();
+        let found = self.either(script).query(&query);
+        if by_time && !self.model.stamps {
+            return assert!(matches!(found, Err(Error::StampsOff { .. })));
+        }
+        let found = found.unwrap();
         let expected = self.model.live();
         let expected = expected.filter(|(key, record)| wanted.iter().all(|is| is(key, record)));
         let expected = expected.map(|(key, record)| (key.clone(), record.clone()));
