@@ -81,7 +81,7 @@ pub mod cli;
 mod compact;
 pub mod env;
 mod error;
-mod filter;
+pub mod filter;
 #[cfg(feature = "fuzz")]
 #[doc(hidden)]
 pub mod fuzz;
@@ -101,10 +101,11 @@ mod wire;
 pub use canon::{Canon, Key, ToKey};
 pub use env::Env;
 pub use error::{Corrupt, Error, InvalidUrl, Result};
+pub use filter::FilterKind;
 pub use options::{Driver, Durability, Reads, Writes};
 pub use record::{InvalidToken, Outcome, Record, State, StateKind, Token};
 pub use stats::LookupStats;
 pub use store::{
-    Applied, Batch, Builder, Claim, Cut, Lease, Lost, MemoryStats, Progress, Query, Recovery,
-    RepairReport, Scan, Seen, StateStats, Stats, VerifyReport, verify,
+    Applied, Batch, Builder, Claim, Cut, FilterStats, Lease, Lost, MemoryStats, Progress, Query,
+    Recovery, RepairReport, RunStats, Scan, Seen, StateStats, Stats, VerifyReport, verify,
 };

@@ -22,9 +22,11 @@
 //! 10  u64   the epoch of the last claims; must be understood; absent if there were none
 //! 11  u64   ages in seconds at which records expire (seen, fetched, failed: one u64
 //!           each, 2^64 - 1 for never); must be understood; absent if none do
+//! 12       what was chosen for filters (see `filter/choice.rs`); absent below version 3
 //! ```
 
 use crate::error::{Error, Result};
+use crate::filter::FilterChoice;
 use crate::header::{self, FileKind, Header, MAX_NUMBER, StoreId, malformed, unknown_field};
 use crate::record::{Counts, Expiry};
 use crate::segment::SegmentRef;
@@ -53,10 +55,11 @@ mod tag {
     pub(super) const COUNTS: u16 = 9 | MUST_UNDERSTAND;
     pub(super) const EPOCH: u16 = 10 | MUST_UNDERSTAND;
     pub(super) const EXPIRY: u16 = 11 | MUST_UNDERSTAND;
+    pub(super) const FILTERS: u16 = 12;
 }
 
 /// What a store consists of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Manifest {
     pub(crate) store: StoreId,
     pub(crate) policy: String,
@@ -78,6 +81,8 @@ pub(crate) struct Manifest {
     /// The epoch of the last claims; 0 if there were none.
     pub(crate) epoch: u64,
     pub(crate) expiry: Expiry,
+    /// What was chosen when it was last opened for writing.
+    pub(crate) filters: FilterChoice,
 }
 
 /// A log as the manifest names it.
@@ -137,6 +142,7 @@ impl Manifest {
         let mut counts = None;
         let mut epoch = 0;
         let mut expiry = Expiry::default();
+        let mut filters = None;
         let mut reader = Reader::new(&header.fields);
         while !reader.is_empty() {
             let at = reader.offset();
@@ -197,7 +203,10 @@ impl Manifest {
                         failed: next()?,
                     };
                 }
-                other => unknown_field(path, other, "fields 1 to 11")?,
+                tag::FILTERS => {
+                    filters = Some(FilterChoice::decode(&mut value).map_err(in_field)?);
+                }
+                other => unknown_field(path, other, "fields 1 to 12")?,
             }
         }
         let (Some(policy), Some(stamps), Some(seed), Some(next_number), Some(sequence)) =
@@ -210,8 +219,11 @@ impl Manifest {
                 "one of them is missing",
             ));
         };
-        if counts.is_none() && header.version > 1 {
-            let expected = format!("the field 9 of a manifest of version {}", header.version);
+        let since = [(9, 2, counts.is_none()), (12, 3, filters.is_none())];
+        let lacks = |&&(_, since, lacks): &&(_, u32, bool)| lacks && header.version >= since;
+        if let Some((field, ..)) = since.iter().find(lacks) {
+            let version = header.version;
+            let expected = format!("the field {field} of a manifest of version {version}");
             return Err(Error::corrupt(path, base, expected, "none"));
         }
         let manifest = Manifest {
@@ -227,6 +239,7 @@ impl Manifest {
             counts,
             epoch,
             expiry,
+            filters: filters.unwrap_or_default(),
         };
         manifest.check(path)?;
         Ok(manifest)
@@ -327,6 +340,7 @@ impl Manifest {
             let value = [seen, fetched, failed].map(|age| age.unwrap_or(NEVER).to_le_bytes());
             put_field(&mut fields, tag::EXPIRY, value.as_flattened());
         }
+        put_field(&mut fields, tag::FILTERS, &self.filters.encode());
         header::encode(FileKind::Manifest, self.store, 0, &fields)
     }
 

@@ -4,6 +4,7 @@ use crate::canon::Canon;
 use crate::compact::PIECE;
 use crate::env::Env;
 use crate::error::{Error, Result};
+use crate::filter::{FilterChoice, FilterKind};
 use crate::record::Expiry;
 use std::time::Duration;
 
@@ -68,16 +69,34 @@ pub enum Driver {
 }
 
 /// The default memory for one memtable.
-pub(crate) const DEFAULT_MEMORY: usize = 64 << 20;
+pub(crate) const DEFAULT_MEMTABLE: usize = 64 << 20;
 /// The least: a memtable must hold any batch, and a batch the longest key. Tests of
 /// schedules, with short keys, fill memtables in every one of thousands.
-pub(crate) const MIN_MEMORY: usize = if cfg!(shuttle) { 16 << 10 } else { 1 << 20 };
+pub(crate) const MIN_MEMTABLE: usize = if cfg!(shuttle) { 16 << 10 } else { 1 << 20 };
 /// The most: places in a memtable are 40-bit, and sizes stay far from that.
-pub(crate) const MAX_MEMORY: usize = 64 << 30;
+pub(crate) const MAX_MEMTABLE: usize = 64 << 30;
+/// The least memory for all together, and how many times a memtable's it must be.
+pub(crate) const MIN_MEMORY: u64 = 8 << 20;
+const MEMORY_OF_MEMTABLES: u64 = 4;
+
+/// The size of a memtable for which none was chosen.
+pub(crate) fn memtable_for(memory: Option<u64>) -> usize {
+    let part = memory.map(|memory| usize::try_from(memory / 8).unwrap_or(usize::MAX));
+    part.unwrap_or(DEFAULT_MEMTABLE)
+        .clamp(MIN_MEMTABLE, DEFAULT_MEMTABLE)
+}
+
+/// Bytes that memtables of one size may take: three of them, and an eighth more each.
+pub(crate) fn reserved_for_memtables(memtable: u64) -> u64 {
+    (memtable / 8).saturating_mul(27)
+}
+
 /// The default size at which a run goes on in another segment.
 pub(crate) const DEFAULT_SEGMENT_SIZE: u64 = 256 << 20;
-/// The default rate of false positives.
+/// The default rate of false positives, and the bounds of what can be asked for.
 pub(crate) const DEFAULT_RATE: f64 = 0.01;
+pub(crate) const MIN_RATE: f64 = 0.000_001;
+pub(crate) const MAX_RATE: f64 = 0.5;
 
 /// The age at which records expire, by state: what was asked for, if anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -108,9 +127,15 @@ pub(crate) struct Options {
     /// `None`: the store's own, or true for a new one.
     pub(crate) stamps: Option<bool>,
     pub(crate) expiry: ExpiryOption,
-    pub(crate) rate: f64,
+    /// `None`: the store's own, or the default for a new one.
+    pub(crate) rate: Option<f64>,
+    /// `None`: the store's own, or the default for a new one.
+    pub(crate) filter: Option<FilterKind>,
     pub(crate) durability: Durability,
-    pub(crate) memory: usize,
+    /// In bytes, for memtables, filters and indexes together.
+    pub(crate) memory: Option<u64>,
+    /// The bytes of one memtable; `None`: as the memory allows.
+    pub(crate) memtable: Option<usize>,
     pub(crate) segment_size: u64,
     pub(crate) reads: Reads,
     pub(crate) writes: Writes,
@@ -126,9 +151,11 @@ impl Default for Options {
             canon: None,
             stamps: None,
             expiry: ExpiryOption::default(),
-            rate: DEFAULT_RATE,
+            rate: None,
+            filter: None,
             durability: Durability::default(),
-            memory: DEFAULT_MEMORY,
+            memory: None,
+            memtable: None,
             segment_size: DEFAULT_SEGMENT_SIZE,
             reads: Reads::default(),
             writes: Writes::default(),
@@ -150,18 +177,32 @@ impl Options {
             })
         };
         // Written so that a rate that is not a number fails too.
-        if !(self.rate >= 1e-6 && self.rate <= 0.5) {
+        if let Some(rate) = self.rate
+            && !(MIN_RATE..=MAX_RATE).contains(&rate)
+        {
             return wrong(
                 "false_positive_rate",
-                "a number from 0.000001 to 0.5".into(),
-                self.rate.to_string(),
+                format!("a number from {MIN_RATE} to {MAX_RATE}"),
+                rate.to_string(),
             );
         }
-        if !(MIN_MEMORY..=MAX_MEMORY).contains(&self.memory) {
+        if let Some(bytes) = self.memtable
+            && !(MIN_MEMTABLE..=MAX_MEMTABLE).contains(&bytes)
+        {
+            return wrong(
+                "memtable_size",
+                format!("{MIN_MEMTABLE} to {MAX_MEMTABLE} bytes"),
+                bytes.to_string(),
+            );
+        }
+        let least = MIN_MEMORY.max(self.memtable_size() as u64 * MEMORY_OF_MEMTABLES);
+        if let Some(memory) = self.memory
+            && memory < least
+        {
             return wrong(
                 "memory",
-                format!("{MIN_MEMORY} to {MAX_MEMORY} bytes"),
-                self.memory.to_string(),
+                format!("at least {least} bytes: four times what a memtable takes, and 8 MiB"),
+                memory.to_string(),
             );
         }
         if self.segment_size < 64 << 10 {
@@ -196,14 +237,31 @@ impl Options {
         Ok(())
     }
 
+    /// The bytes of one memtable. Of a memory that was chosen, three and what they may take
+    /// beyond their size are less than half.
+    pub(crate) fn memtable_size(&self) -> usize {
+        self.memtable.unwrap_or_else(|| memtable_for(self.memory))
+    }
+
+    /// What is chosen for filters: the kind and rate that were asked for, else the store's; and
+    /// the memory of this opening.
+    pub(crate) fn filters(&self, store: FilterChoice) -> FilterChoice {
+        FilterChoice {
+            kind: self.filter.unwrap_or(store.kind),
+            rate: self.rate.unwrap_or(store.rate),
+            memory: self.memory,
+            memtable: self.memtable_size() as u64,
+        }
+    }
+
     /// The length in bytes at which a log's memtable is frozen although it has room:
     /// batches that add no entry fill logs too.
     pub(crate) fn log_limit(&self) -> u64 {
-        self.memory as u64 * 2
+        self.memtable_size() as u64 * 2
     }
 
     /// The largest batch in bytes: a memtable holds several.
     pub(crate) fn batch_limit(&self) -> usize {
-        (self.memory / 4).min(16 << 20)
+        (self.memtable_size() / 4).min(16 << 20)
     }
 }

@@ -54,6 +54,13 @@ macro_rules! counters {
                 [$((stringify!($name), self.$name),)*].into_iter()
             }
 
+            /// Lookups that found nothing.
+            #[must_use]
+            pub fn misses(&self) -> u64 {
+                // Other threads may have counted a hit whose lookup was not counted yet.
+                self.lookups.saturating_sub(self.hits)
+            }
+
             /// What was counted between `earlier` and this.
             #[must_use]
             pub fn since(&self, earlier: &LookupStats) -> LookupStats {
@@ -84,6 +91,9 @@ counters! {
     bytes_read,
     /// Filter's "maybe" that the block read refuted.
     false_positives,
+    /// Of them, those of lookups that found nothing in any run. For each such lookup, they
+    /// are the measured rate; see [`LookupStats::misses`].
+    wasted_reads,
 }
 
 /// The counters of one store.

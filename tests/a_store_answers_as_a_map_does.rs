@@ -6,7 +6,7 @@ mod support;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use seendb::{Canon, Driver, Durability, Error, Reads, Record, Seen};
+use seendb::{Canon, Driver, Durability, Error, FilterKind, Reads, Record, Seen};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -48,17 +48,21 @@ struct Options {
     pread: bool,
     threads: bool,
     durability: u8,
+    /// The kind of filters, and how little they let through.
+    filter: (u8, i32),
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    (0u8..3, 0u8..3, 0u8..3, any::<bool>(), any::<bool>(), 0u8..3).prop_map(
-        |(how, memory, segment_size, pread, threads, durability)| Options {
+    let how = (0u8..3, 0u8..3, 0u8..3, any::<bool>(), any::<bool>(), 0u8..3);
+    (how, (0u8..5, 1i32..6)).prop_map(
+        |((how, memory, segment_size, pread, threads, durability), filter)| Options {
             how,
             memory,
             segment_size,
             pread,
             threads,
             durability,
+            filter,
         },
     )
 }
@@ -146,6 +150,7 @@ impl Pair {
             pread: false,
             threads: false,
             durability: 0,
+            filter: (4, 1),
         });
         pair
     }
@@ -157,7 +162,7 @@ impl Pair {
             Driver::Manual
         };
         let mut builder = Seen::builder(&self.path)
-            .memory([1 << 20, 3 << 20, 64 << 20][options.memory as usize])
+            .memtable_size([1 << 20, 3 << 20, 64 << 20][options.memory as usize])
             .segment_size([64 << 10, 300 << 10, 1 << 30][options.segment_size as usize])
             .reads(if options.pread {
                 Reads::Pread
@@ -174,6 +179,13 @@ impl Pair {
                 vfs: self.vfs.clone(),
                 ..env_with(&self.clock, self.now)
             });
+        let mut kinds = FilterKind::FILTERS.into_iter().chain([FilterKind::None]);
+        let (kind, exponent) = options.filter;
+        // Else as before.
+        if let Some(kind) = kinds.nth(kind.into()) {
+            let rate = 10f64.powi(-exponent);
+            builder = builder.filter(kind).false_positive_rate(rate);
+        }
         if self.now == 1 || options.how == 1 {
             builder = builder.canon(Canon::raw()).stamps(self.stamps);
         }

@@ -293,8 +293,8 @@ fn options_that_cannot_work() {
             builder().false_positive_rate(f64::NAN),
         ),
         ("false_positive_rate", builder().false_positive_rate(0.6)),
-        ("memory", builder().memory(0)),
-        ("memory", builder().memory(usize::MAX)),
+        ("memtable_size", builder().memtable_size(0)),
+        ("memtable_size", builder().memtable_size(usize::MAX)),
         ("segment_size", builder().segment_size(1)),
         (
             "durability",

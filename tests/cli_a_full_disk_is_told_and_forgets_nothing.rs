@@ -85,7 +85,7 @@ fn fill(place: &Place, durability: &str) {
     cut(&others, 4 << 20);
 
     let new = |output: &str| {
-        let options = ["--memory", "1MiB", "--durability", durability];
+        let options = ["--memtable", "1MiB", "--durability", durability];
         let run = ["new", "disk/s", "-q", "links"];
         let mut command = place.command(&[&run[..], &options].concat());
         command.stdout(Stdio::from(place.create(output)));

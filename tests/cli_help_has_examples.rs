@@ -22,7 +22,7 @@ fn each_command_has_examples_and_exit_statuses() {
     let place = Place::new();
     for command in [
         "new", "has", "get", "list", "claim", "due", "fetched", "failed", "release", "forget",
-        "stats", "verify", "compact", "repair",
+        "stats", "verify", "compact", "repair", "plan", "bench",
     ] {
         let help = place.seen(&[command, "--help"], "").quiet(0).text();
         assert!(

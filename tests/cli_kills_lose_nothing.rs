@@ -41,7 +41,7 @@ fn the_union_of_what_was_printed_is_complete() {
 
     // How long a whole run takes here, for kills to fall into it.
     let start = Instant::now();
-    let run = ["new", "other", "links", "--memory", "1MiB"];
+    let run = ["new", "other", "links", "--memtable", "1MiB"];
     place.seen(&run, "").quiet(0);
     let whole_run = start.elapsed();
 
@@ -85,7 +85,7 @@ fn kill_one(
     let durability = DURABILITIES[kill as usize % DURABILITIES.len()];
     let run = ["new", store, "-q", "links", "--durability", durability];
     let mut child = place
-        .command(&[&run[..], &["--memory", "1MiB"]].concat())
+        .command(&[&run[..], &["--memtable", "1MiB"]].concat())
         .stdout(Stdio::from(place.create("out")))
         .spawn()
         .unwrap();

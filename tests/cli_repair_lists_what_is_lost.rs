@@ -14,7 +14,7 @@ const IN_SEGMENTS: usize = 9_000;
 fn killed() -> Place {
     let place = Place::new();
     let seen = Seen::builder(place.path("live"))
-        .memory(1 << 20)
+        .memtable_size(1 << 20)
         .segment_size(64 << 10)
         .durability(Durability::Manual)
         .create()
@@ -182,7 +182,7 @@ fn ctrl_c_leaves_the_old_store_and_no_other() {
 fn more_segments_than_open_files_are_all_taken() {
     let place = Place::new();
     let seen = Seen::builder(place.path("s"))
-        .memory(4 << 20)
+        .memtable_size(4 << 20)
         .segment_size(64 << 10)
         .durability(Durability::Manual)
         .create()

@@ -31,7 +31,20 @@ fn json_holds_every_counter() {
     ] {
         assert!(stats[name].is_u64(), "{name}: {stats}");
     }
-    assert!(stats["filter_bits_per_key"].as_f64().unwrap() > 1.0);
+    let filter = &stats["filter"];
+    assert!(filter["bits_per_key"].as_f64().unwrap() > 1.0);
+    assert_eq!(
+        (filter["kind"].as_str(), filter["asked"].as_f64()),
+        (Some("blocked"), Some(0.01))
+    );
+    let expected = filter["expected"].as_f64().unwrap();
+    assert!(0.0 < expected && expected <= 0.01, "{stats}");
+    assert!(filter["memory"].is_null() && filter["fits"].is_null());
+    assert!(filter["needed"].as_u64().unwrap() >= 8 << 20, "{stats}");
+    let runs = stats["by_run"].as_array().unwrap();
+    assert_eq!(runs.len() as u64, stats["runs"].as_u64().unwrap());
+    assert_eq!(runs[0]["filter"], "blocked");
+    assert_eq!(runs[0]["expected"].as_f64(), Some(expected));
     for name in ["memtables", "filters", "indexes"] {
         assert!(stats["memory"][name].is_u64(), "{name}: {stats}");
     }
@@ -45,6 +58,7 @@ fn json_holds_every_counter() {
         "blocks_read",
         "bytes_read",
         "false_positives",
+        "wasted_reads",
     ] {
         assert!(stats["lookup"][name].is_u64(), "{name}: {stats}");
     }

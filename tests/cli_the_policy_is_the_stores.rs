@@ -46,7 +46,7 @@ fn the_other_options_are_taken_at_creation_and_later() {
             "0.1%",
             "--durability",
             durability,
-            "--memory",
+            "--memtable",
             "1MiB",
         ];
         let ran = place
@@ -65,8 +65,8 @@ fn values_that_cannot_work_are_refused_and_nothing_is_created() {
         ["--fpr", "2"],
         ["--fpr", "0"],
         ["--durability", "sometimes"],
-        ["--memory", "lots"],
-        ["--memory", "1k"],
+        ["--memtable", "lots"],
+        ["--memtable", "1k"],
         ["--wait", "soon"],
     ] {
         let ran = place

@@ -31,7 +31,7 @@ fn open(vfs: &Arc<Sparse>, reads: Reads) -> Seen {
     let env: Env = env_on(vfs);
     Seen::builder("/sparse")
         .canon(Canon::raw())
-        .memory(256 << 20)
+        .memtable_size(256 << 20)
         .segment_size(1 << 40)
         .durability(Durability::Manual)
         .driver(Driver::Manual)

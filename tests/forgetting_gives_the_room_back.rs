@@ -32,7 +32,9 @@ fn open(path: &Path, clock: &Arc<SetClock>) -> Seen {
         clock: clock.clone(),
         ..Env::default()
     };
-    let builder = Seen::builder(path).memory(4 << 20).segment_size(4 << 20);
+    let builder = Seen::builder(path)
+        .memtable_size(4 << 20)
+        .segment_size(4 << 20);
     builder.driver(Driver::Manual).env(env).open().unwrap()
 }
 

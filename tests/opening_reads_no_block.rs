@@ -11,7 +11,7 @@ use support::{env_on, manual, place};
 fn of_a_closed_store() {
     let (_dir, path) = place();
     let seen = manual(&path)
-        .memory(64 << 20)
+        .memtable_size(64 << 20)
         .segment_size(1 << 30)
         .open()
         .unwrap();

@@ -102,7 +102,7 @@ fn read_beside_a_writer_that_syncs(rounds: u32) {
     vfs.sync_nothing();
     let seen = small(&path)
         .canon(Canon::raw())
-        .memory(2 << 20)
+        .memtable_size(2 << 20)
         .env(env_on(&vfs))
         .durability(Durability::Manual)
         .open()

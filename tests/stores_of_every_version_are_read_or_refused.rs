@@ -15,14 +15,14 @@ mod support;
 #[path = "fixtures/write.rs"]
 mod write;
 
-use seendb::{Canon, Claim, Driver, Error, Outcome, Reads, Seen, State, Token};
+use seendb::{Canon, Claim, Driver, Error, FilterKind, Outcome, Reads, Seen, State, Token};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use support::{at, copy_dir, entries, listing, names, place};
-use write::{START, stores};
+use write::{FILTERED, START, stores};
 
 /// Versions of the format whose stores are opened.
-const VERSIONS: [u32; 2] = [1, 2];
+const VERSIONS: [u32; 3] = [1, 2, 3];
 
 fn directory(version: u32) -> PathBuf {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -253,6 +253,41 @@ fn damaged_stores() {
             segment,
         ),
         (
+            3,
+            "block-with-a-flipped-bit",
+            "STORE/000005.seg is damaged at byte 52: expected a block with the \
+             checksum 7bc7a770, found bytes with the checksum 4d7804d0",
+            segment,
+        ),
+        (
+            3,
+            "blocked-filter-with-a-flipped-bit",
+            "STORE/000005.seg is damaged at byte 144: expected a filter with the \
+             checksum 28ccbb43, found bytes with the checksum 1009b656",
+            segment,
+        ),
+        (
+            3,
+            "bloom-filter-with-a-flipped-bit",
+            "STORE/000002.seg is damaged at byte 1775: expected a filter with the \
+             checksum d8c30fcd, found bytes with the checksum 3ebcfbdb",
+            segment,
+        ),
+        (
+            3,
+            "fuse-filter-with-a-flipped-bit",
+            "STORE/000002.seg is damaged at byte 1775: expected a filter with the \
+             checksum b8ad4299, found bytes with the checksum 7d3b7db0",
+            segment,
+        ),
+        (
+            3,
+            "no-filter-with-a-flipped-bit",
+            "STORE/000002.seg is damaged at byte 1775: expected a footer with the \
+             checksum 3e39f974, found bytes with the checksum e321cff6",
+            segment,
+        ),
+        (
             1,
             "manifest-with-a-flipped-bit",
             "STORE/MANIFEST is damaged at byte 222: expected the header's checksum \
@@ -267,10 +302,24 @@ fn damaged_stores() {
             manifest,
         ),
         (
+            3,
+            "manifest-with-a-flipped-bit",
+            "STORE/MANIFEST is damaged at byte 292: expected the header's checksum \
+             190fd341, found ac219c0b",
+            manifest,
+        ),
+        (
             1,
             "manifest-of-a-later-version",
             "STORE/MANIFEST is damaged at byte 48: expected the field 9 of a manifest \
              of version 2, found none",
+            manifest,
+        ),
+        (
+            2,
+            "manifest-of-a-later-version",
+            "STORE/MANIFEST is damaged at byte 48: expected the field 12 of a manifest \
+             of version 3, found none",
             manifest,
         ),
     ] {
@@ -306,28 +355,47 @@ fn damaged_stores() {
 fn stores_of_the_future() {
     for (version, name, expected) in [
         (
-            2,
+            3,
             "manifest-of-a-later-version",
-            "STORE/MANIFEST: unsupported format version: found 3, this build knows \
-             1 to 2; use a newer release of seendb",
+            "STORE/MANIFEST: unsupported format version: found 4, this build knows \
+             1 to 3; use a newer release of seendb",
+        ),
+        (
+            3,
+            "filter-of-an-unknown-kind",
+            "STORE/000002.seg: unsupported filter kind: found 5, this build knows filter \
+             kinds 1 (blocked), 2 (bloom), 3 (fuse) and 4 (none); use a newer release of \
+             seendb",
+        ),
+        (
+            3,
+            "manifest-with-a-field-that-must-be-understood",
+            "STORE/MANIFEST: unsupported field: found field 100, this build knows \
+             fields 1 to 12; use a newer release of seendb",
         ),
         (
             1,
             "manifest-with-a-field-that-must-be-understood",
             "STORE/MANIFEST: unsupported field: found field 100, this build knows \
-             fields 1 to 11; use a newer release of seendb",
+             fields 1 to 12; use a newer release of seendb",
         ),
         (
             2,
             "manifest-with-a-field-that-must-be-understood",
             "STORE/MANIFEST: unsupported field: found field 100, this build knows \
-             fields 1 to 11; use a newer release of seendb",
+             fields 1 to 12; use a newer release of seendb",
         ),
         (
             1,
             "log-with-an-unknown-operation",
             "STORE/000005.log: unsupported log operation: found kind 2, this build \
              knows kind 1; use a newer release of seendb",
+        ),
+        (
+            3,
+            "log-with-an-unknown-operation",
+            "STORE/000005.log: unsupported log operation: found kind 3, this build \
+             knows kinds 1 and 2; use a newer release of seendb",
         ),
         (
             2,
@@ -374,8 +442,10 @@ fn known(i: usize) -> Option<State> {
 
 #[test]
 fn records() {
-    for name in ["records", "records-in-a-log"] {
-        each_way(2, name, |_, seen| {
+    let versions =
+        [2, 3].map(|version| ["records", "records-in-a-log"].map(|name| (version, name)));
+    for &(version, name) in versions.as_flattened() {
+        each_way(version, name, |_, seen| {
             let seen = seen.unwrap();
             assert_eq!(seen.len(), 8);
             for i in 0..9 {
@@ -401,7 +471,7 @@ fn records() {
         });
         // Another opening gives no token twice, and settles with those of before.
         let (_dir, copy) = place();
-        copy_dir(&present().join(name), &copy);
+        copy_dir(&directory(version).join(name), &copy);
         let seen = Seen::open(&copy).unwrap();
         let token = Token {
             epoch: 1,
@@ -423,11 +493,83 @@ fn forgotten_without_stamps() {
     let name = "forgotten-without-stamps";
     let expected: Vec<_> = [0, 1, 3, 4, 5, 6].map(|i| urls(i, i + 1, 0)).concat();
     let expected: Vec<_> = expected.iter().map(|(key, _)| key.clone()).collect();
-    each_way(2, name, |_, seen| {
+    for version in [2, 3] {
+        each_way(version, name, |_, seen| {
+            let seen = seen.unwrap();
+            let found: Vec<_> = entries(&seen).into_iter().map(|(key, _)| key).collect();
+            assert_eq!(found, expected);
+            assert_eq!(seen.len(), 6);
+            assert!(!seen.contains("https://example.com/02").unwrap());
+        });
+    }
+}
+
+/// The kinds of filters of a store's runs, the oldest first, and that of runs to come.
+fn kinds(seen: &Seen) -> (Vec<FilterKind>, FilterKind) {
+    let stats = seen.stats();
+    let runs = stats.by_run.iter().rev().map(|run| run.filter);
+    (runs.collect(), stats.filter.kind)
+}
+
+/// Expects that keys that are not in a store are not found, whatever its filters say.
+fn knows_no_other(seen: &Seen) {
+    for i in 0..2_000 {
+        // Between those that are in it.
+        let absent = format!("https://example.com/{:02}-{i}", i % 20);
+        assert!(!seen.contains(&absent).unwrap(), "{absent}");
+    }
+}
+
+#[test]
+fn filters_of_one_kind() {
+    let mut expected = urls(0, FILTERED, 0);
+    expected.sort();
+    for (name, kind) in [
+        ("bloom-filters", FilterKind::Bloom),
+        ("fuse-filters", FilterKind::Fuse),
+        ("no-filters", FilterKind::None),
+    ] {
+        version_has(3, name, &borrowed(&expected), None);
+        each_way(3, name, |_, seen| {
+            let seen = seen.unwrap();
+            assert_eq!(kinds(&seen), (vec![kind], kind), "{name}");
+            knows_no_other(&seen);
+            // The filters work: without any, each of these lookups reads a block.
+            let wasted = seen.stats().lookup.wasted_reads;
+            match kind {
+                FilterKind::None => assert!(wasted > 1_000, "{wasted}"),
+                _ => assert!(wasted < 100, "{name}: {wasted}"),
+            }
+        });
+    }
+}
+
+#[test]
+fn filters_of_every_kind() {
+    let name = "filters-of-every-kind";
+    let parts = (0..4).flat_map(|part| urls(part * 5, part * 5 + 5, part.into()));
+    let expected: Vec<_> = parts.collect();
+    version_has(3, name, &borrowed(&expected), None);
+    each_way(3, name, |_, seen| {
         let seen = seen.unwrap();
-        let found: Vec<_> = entries(&seen).into_iter().map(|(key, _)| key).collect();
-        assert_eq!(found, expected);
-        assert_eq!(seen.len(), 6);
-        assert!(!seen.contains("https://example.com/02").unwrap());
+        let of_runs = vec![
+            FilterKind::Bloom,
+            FilterKind::Blocked,
+            FilterKind::Fuse,
+            FilterKind::None,
+        ];
+        assert_eq!(kinds(&seen), (of_runs, FilterKind::None));
+        knows_no_other(&seen);
     });
+}
+
+/// Stores of before have blocked filters, and go on with them.
+#[test]
+fn filters_of_older_versions() {
+    for version in [1, 2] {
+        each_way(version, "several-runs", |_, seen| {
+            let blocked = FilterKind::Blocked;
+            assert_eq!(kinds(&seen.unwrap()), (vec![blocked; 3], blocked));
+        });
+    }
 }

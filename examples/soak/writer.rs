@@ -53,7 +53,7 @@ impl Orders {
     pub(crate) fn open(&self, path: &Path) -> seendb::Result<Seen> {
         let builder = Seen::builder(path).canon(Canon::raw());
         // Small segments, so that there are many files.
-        let builder = builder.memory(self.memory).segment_size(4 << 20);
+        let builder = builder.memtable_size(self.memory).segment_size(4 << 20);
         self.setting.on(builder).open()
     }
 }

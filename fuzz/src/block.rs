@@ -14,7 +14,7 @@ pub enum Form {
     Bare(u32),
     /// Times in milliseconds: version 1.
     Millis,
-    /// Records: version 2.
+    /// Records: since version 2.
     Records,
 }
 
@@ -26,7 +26,7 @@ impl Form {
         match script.below(6) {
             0..3 => Form::Records,
             3 | 4 => Form::Millis,
-            _ => Form::Bare(1 + u32::from(script.flag())),
+            _ => Form::Bare(1 + script.below(3) as u32),
         }
     }
 
@@ -34,7 +34,7 @@ impl Form {
         match self {
             Form::Bare(version) => Block::parse(bytes, version, false),
             Form::Millis => Block::parse(bytes, 1, true),
-            Form::Records => Block::parse(bytes, 2, true),
+            Form::Records => Block::parse(bytes, 3, true),
         }
     }
 

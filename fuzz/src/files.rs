@@ -147,7 +147,7 @@ impl Header {
     /// Changes what is before the fields.
     pub fn edit_fixed(&mut self, script: &mut Source<'_>) {
         if script.rarely(3) {
-            return self.set_version(script.u8() % 4);
+            return self.set_version(script.u8() % 5);
         }
         let at = script.below(48);
         self.fixed[at] ^= script.u8().max(1);

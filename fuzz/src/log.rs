@@ -150,6 +150,7 @@ fn written(script: &mut Source<'_>) {
     let version = match script.below(12) {
         0 => 1,
         1 => 2,
+        2 => 3,
         _ => sample.version(),
     };
     header.set_version(version);

@@ -117,16 +117,23 @@ fn changed(sample: &Sample, vfs: &Arc<Memory>, writing: bool) {
 /// Adds a field that a manifest need not have.
 fn add(script: &mut Source<'_>, fields: &mut Fields) {
     let mut number = |near| script.number(near).to_le_bytes();
-    let (tag, value) = match number(10)[0] % 3 {
+    let (tag, value) = match number(10)[0] % 4 {
         // Keys by state.
-        0 => (9, [50, 5, 5, 5].map(&mut number).concat()),
+        0 => (9 | MUST, [50, 5, 5, 5].map(&mut number).concat()),
         // The epoch of claims.
-        1 => (10, number(3).to_vec()),
+        1 => (10 | MUST, number(3).to_vec()),
         // Ages at which records expire.
-        _ => (11, [u64::MAX, 600, 86_400].map(&mut number).concat()),
+        2 => (11 | MUST, [u64::MAX, 600, 86_400].map(&mut number).concat()),
+        // What was chosen for filters: a kind, a rate, memory, a memtable.
+        _ => {
+            let kind = number(1)[..2].to_vec();
+            let rate = number(0.01f64.to_bits());
+            let sizes = [0, 64 << 20].map(&mut number);
+            (12, [&kind, &rate[..], sizes.as_flattened()].concat())
+        }
     };
-    fields.0.retain(|(known, _)| *known != tag | MUST);
-    fields.0.push((tag | MUST, value));
+    fields.0.retain(|(known, _)| *known != tag);
+    fields.0.push((tag, value));
 }
 
 /// The fields of the manifest that is in force.

@@ -25,7 +25,8 @@ pub fn downgrade(vfs: &Memory) {
     }
     let (mut manifest, _) = Header::read(&vfs.all(Path::new(DIR))["MANIFEST"]);
     manifest.set_version(1);
-    manifest.fields.0.retain(|(tag, _)| *tag != 9 | MUST);
+    let fields = &mut manifest.fields.0;
+    fields.retain(|(tag, _)| ![9 | MUST, 12].contains(tag));
     vfs.put(&path("MANIFEST"), manifest.write());
 }
 

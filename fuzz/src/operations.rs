@@ -11,7 +11,9 @@ use super::bytes::Source;
 use super::memory::Memory;
 use super::sample::{DIR, Fixed, env, neighbours};
 use seendb::vfs::Vfs;
-use seendb::{Canon, Driver, Durability, Error, Lease, Reads, Seen, StateKind, Token, Writes};
+use seendb::{
+    Canon, Driver, Durability, Error, FilterKind, Lease, Reads, Seen, StateKind, Token, Writes,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +21,14 @@ use std::time::Duration;
 
 /// Ages in seconds at which records expire.
 const AGES: [Option<u64>; 5] = [None, Some(1), Some(5), Some(60), Some(5_000)];
+/// How filters of new segments are built; `None`: as before.
+const FILTERS: [Option<FilterKind>; 5] = [
+    None,
+    Some(FilterKind::Blocked),
+    Some(FilterKind::Bloom),
+    Some(FilterKind::Fuse),
+    Some(FilterKind::None),
+];
 /// What expires.
 const EXPIRE: [StateKind; 3] = [StateKind::Seen, StateKind::Fetched, StateKind::Failed];
 
@@ -93,9 +103,10 @@ impl Pair {
         self.leases.clear();
         let choices = script.u8();
         let choose = |bit: u8| choices >> bit & 1 == 1;
+        let more = usize::from(script.u8());
         let mut builder = Seen::builder(DIR)
             .driver(Driver::Manual)
-            .memory(if choose(0) { 1 << 20 } else { 2 << 20 })
+            .memtable_size(if choose(0) { 1 << 20 } else { 2 << 20 })
             .segment_size(if choose(1) { 64 << 10 } else { 1 << 30 })
             .reads(if choose(2) { Reads::Map } else { Reads::Pread })
             // Now and then: the zeros allocated ahead take their time to look through.
@@ -110,8 +121,11 @@ impl Pair {
                 1 => Durability::Interval(Duration::from_millis(5)),
                 _ => Durability::Immediate,
             })
-            .merge_piece([1, 7, 50, 20_000][script.below(4)])
+            .merge_piece([1, 7, 50, 20_000][more % 4])
             .env(env(&self.vfs, &self.clock));
+        if let Some(kind) = FILTERS[more / 4 % FILTERS.len()] {
+            builder = builder.filter(kind);
+        }
         // A store remembers what is fixed.
         if choose(5) || self.vfs.all(Path::new(DIR)).is_empty() {
             builder = builder.canon(self.canon.clone()).stamps(self.model.stamps);

@@ -6,7 +6,8 @@ use super::old;
 use super::record::Stored;
 use seendb::env::{Clock, Entropy};
 use seendb::{
-    Batch, Builder, Canon, Driver, Durability, Env, Error, Reads, Record, Seen, State, Writes,
+    Batch, Builder, Canon, Driver, Durability, Env, Error, FilterKind, Reads, Record, Seen, State,
+    Writes,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ pub fn builder_at(vfs: &Arc<Memory>, dir: &str) -> Builder {
     let clock = Arc::new(Fixed::default());
     clock.set(1_000);
     Seen::builder(dir)
-        .memory(1 << 20)
+        .memtable_size(1 << 20)
         .segment_size(64 << 10)
         .durability(Durability::Manual)
         .driver(Driver::Manual)
@@ -109,6 +110,15 @@ pub enum Kind {
     Old,
 }
 
+/// How the filters of a sample's two runs are built. Only blocked ones are in files of
+/// version 1.
+const FILTERS: [[FilterKind; 2]; 4] = [
+    [FilterKind::Blocked, FilterKind::Blocked],
+    [FilterKind::Bloom, FilterKind::Fuse],
+    [FilterKind::Fuse, FilterKind::Bloom],
+    [FilterKind::None, FilterKind::Fuse],
+];
+
 /// A store with two runs and a log, as a killed writer leaves it.
 pub struct Sample {
     pub vfs: Arc<Memory>,
@@ -125,24 +135,34 @@ impl Sample {
         Sample::of(if stamps { Kind::Records } else { Kind::Bare })
     }
 
-    /// Of any kind.
+    /// Of any kind, with filters of any kind.
     pub fn pick(script: &mut Source<'_>) -> &'static Sample {
-        Sample::of(match script.below(4) {
-            0 => Kind::Bare,
-            1 => Kind::Old,
-            _ => Kind::Records,
-        })
+        let choice = usize::from(script.u8());
+        let filters = choice / 4 % FILTERS.len();
+        match choice % 4 {
+            0 => Sample::with(Kind::Bare, filters),
+            1 => Sample::of(Kind::Old),
+            _ => Sample::with(Kind::Records, filters),
+        }
     }
 
     pub fn of(kind: Kind) -> &'static Sample {
-        static SAMPLES: [OnceLock<Sample>; 3] = [const { OnceLock::new() }; 3];
-        SAMPLES[kind as usize].get_or_init(|| Sample::new(kind))
+        Sample::with(kind, 0)
     }
 
-    fn new(kind: Kind) -> Sample {
+    fn with(kind: Kind, filters: usize) -> &'static Sample {
+        static SAMPLES: [[OnceLock<Sample>; FILTERS.len()]; 3] =
+            [const { [const { OnceLock::new() }; FILTERS.len()] }; 3];
+        SAMPLES[kind as usize][filters].get_or_init(|| Sample::new(kind, FILTERS[filters]))
+    }
+
+    fn new(kind: Kind, filters: [FilterKind; 2]) -> Sample {
         let vfs = Arc::new(Memory::default());
-        let builder = builder(&vfs).canon(Canon::raw());
-        let seen = builder.stamps(kind != Kind::Bare).open().unwrap();
+        let open = |filter| {
+            let builder = builder(&vfs).canon(Canon::raw()).filter(filter);
+            builder.stamps(kind != Kind::Bare).open().unwrap()
+        };
+        let mut seen = open(filters[0]);
         let mut segments = Vec::new();
         for (run, numbers) in [(0u64, 0..60u32), (1, 60..75)] {
             let mut batch = seen.batch();
@@ -168,6 +188,10 @@ impl Sample {
             }
             seen.flush().unwrap();
             segments.push(known(&seen, keys).into_iter().collect());
+            if run == 0 && filters[0] != filters[1] {
+                seen.close().unwrap();
+                seen = open(filters[1]);
+            }
         }
         let mut batches = Vec::new();
         for frame in 0..12u32 {
@@ -216,7 +240,7 @@ impl Sample {
 
     /// The format's version.
     pub fn version(&self) -> u8 {
-        if self.kind == Kind::Old { 1 } else { 2 }
+        if self.kind == Kind::Old { 1 } else { 3 }
     }
 
     /// The name of the file that ends with `end`: the `which`th.

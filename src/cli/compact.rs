@@ -6,9 +6,9 @@ use super::failure::Failure;
 use super::note::note_recovery;
 use super::output::print;
 use super::progress::Progress;
-use super::units::{bytes, counted, parse_rate};
+use super::units::{bytes, counted, parse_rate, parse_size};
 use super::writer::Waiting;
-use crate::{Seen, Stats};
+use crate::{FilterKind, Seen, Stats};
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -31,9 +31,15 @@ pub(super) struct Args {
     #[command(flatten)]
     waiting: Waiting,
     /// Share of lookups of new URLs that may cost a needless read, such as 1%, for what
-    /// is written now [default: 1%]
+    /// is written now [default: the store's own]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     fpr: Option<f64>,
+    /// How filters are built: bloom, blocked, fuse or none [default: the store's own]
+    #[arg(long, value_name = "KIND")]
+    filter: Option<FilterKind>,
+    /// Memory for all together: the newest entries, filters and indexes [default: as needed]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memory: Option<usize>,
     #[command(flatten)]
     expiring: Expiring,
     /// No progress, no notes and no summary
@@ -45,11 +51,17 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     // Opening for writing would create a store where there is none.
     Seen::open_read_only(&args.store)?.close()?;
     let store = args.waiting.open(|| {
-        let builder = args.expiring.set(Seen::builder(&args.store));
-        match args.fpr {
-            Some(rate) => builder.false_positive_rate(rate),
-            None => builder,
+        let mut builder = args.expiring.set(Seen::builder(&args.store));
+        if let Some(rate) = args.fpr {
+            builder = builder.false_positive_rate(rate);
         }
+        if let Some(kind) = args.filter {
+            builder = builder.filter(kind);
+        }
+        if let Some(memory) = args.memory {
+            builder = builder.memory(memory as u64);
+        }
+        builder
     })?;
     if !args.quiet {
         note_recovery(&store);

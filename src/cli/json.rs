@@ -25,6 +25,20 @@ impl Object {
         self
     }
 
+    /// Adds objects as a field.
+    pub(super) fn objects(
+        mut self,
+        name: &str,
+        values: impl IntoIterator<Item = Object>,
+    ) -> Object {
+        self.name(name);
+        let values: Vec<String> = values.into_iter().map(Object::finish).collect();
+        self.0.push('[');
+        self.0.push_str(&values.join(","));
+        self.0.push(']');
+        self
+    }
+
     fn name(&mut self, name: &str) {
         if self.0.len() > 1 {
             self.0.push(',');
@@ -53,5 +67,8 @@ mod tests {
             .finish();
         assert_eq!(text, r#"{"url":null,"inner":{"z":1,"a":"\"\n"}}"#);
         assert_eq!(Object::new().finish(), "{}");
+        let items = [Object::new().field("a", 1), Object::new()];
+        let text = Object::new().objects("some", items).objects("none", []);
+        assert_eq!(text.finish(), r#"{"some":[{"a":1},{}],"none":[]}"#);
     }
 }

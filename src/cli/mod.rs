@@ -6,6 +6,7 @@
 mod ages;
 mod batches;
 mod claim;
+mod columns;
 mod compact;
 mod counters;
 mod due;
@@ -14,6 +15,7 @@ mod failure;
 mod fate;
 mod feed;
 mod fetched;
+mod footprint;
 mod forget;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
@@ -27,6 +29,7 @@ mod list;
 mod new;
 mod note;
 mod output;
+mod plan;
 mod progress;
 mod record;
 mod rejects;
@@ -75,9 +78,7 @@ const EXIT: &str =
     before_help = EXAMPLES,
     after_help = EXIT,
     help_template = "\
-{before-help}{usage-heading} {usage}   (-V: the version)
-
-Commands:
+{before-help}{usage-heading} {usage}   (-V: the version); the commands:
 {subcommands}{after-help}"
 )]
 struct Cli {
@@ -101,6 +102,7 @@ enum Command {
     Verify(verify::Args),
     Compact(compact::Args),
     Repair(repair::Args),
+    Plan(plan::Args),
 }
 
 /// Runs the program with the arguments of the process.
@@ -130,6 +132,7 @@ pub fn run() -> ExitCode {
         Command::Verify(args) => verify::run(&args),
         Command::Compact(args) => compact::run(&args),
         Command::Repair(args) => repair::run(&args),
+        Command::Plan(args) => plan::run(&args),
     };
     ExitCode::from(status.unwrap_or_else(|failure| {
         note(failure);

@@ -3,9 +3,9 @@
 use super::failure::Failure;
 use super::json::Object;
 use super::output::print;
-use super::units::{bytes, count, share};
+use super::units::{bytes, count, counted, percent, share};
 use super::{OK, counters};
-use crate::{Seen, StateStats, Stats};
+use crate::{FilterStats, RunStats, Seen, StateStats, Stats};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -16,6 +16,8 @@ Examples:
 
 Counts URLs by state: seen (and nothing else), claimed, fetched, failed. What has expired
 counts until a merge has removed it, and so do claims that ran out.
+Rates are the needless reads that a lookup of a new URL costs: asked for, and expected of the
+filters that there are, in all and by run, the newest first.
 The lookup counters are those of the process that asks, so here they are zero; `seen new`,
 `has` and `get` print theirs with --counters.
 
@@ -67,7 +69,8 @@ fn json(store: &Seen, stats: &Stats) -> String {
         .field("disk_bytes", stats.disk_bytes)
         .field("log_bytes", stats.log_bytes)
         .field("segment_bytes", stats.segment_bytes)
-        .field("filter_bits_per_key", stats.filter_bits_per_key)
+        .object("filter", filter(&stats.filter))
+        .objects("by_run", stats.by_run.iter().map(of_run))
         .object("memory", memory)
         .field("flushes", stats.flushes)
         .field("merges", stats.merges)
@@ -77,6 +80,27 @@ fn json(store: &Seen, stats: &Stats) -> String {
         .object("recovery", recovery)
         .field("last_error", last_error.map_or(Value::Null, Value::from))
         .finish()
+}
+
+fn filter(filter: &FilterStats) -> Object {
+    Object::new()
+        .field("kind", filter.kind.name())
+        .field("bits_per_key", filter.bits_per_key)
+        .field("asked", filter.asked)
+        .field("expected", filter.expected)
+        .field("memory", filter.memory)
+        .field("fits", filter.fits)
+        .field("needed", filter.needed)
+}
+
+fn of_run(run: &RunStats) -> Object {
+    Object::new()
+        .field("entries", run.entries)
+        .field("segments", run.segments)
+        .field("bytes", run.bytes)
+        .field("filter", run.filter.name())
+        .field("filter_bits_per_key", run.filter_bits_per_key)
+        .field("expected", run.expected)
 }
 
 fn states(states: &StateStats) -> Object {
@@ -109,9 +133,23 @@ fn people(store: &Seen, stats: &Stats) -> String {
         ("  logs", bytes(stats.log_bytes)),
         ("  per entry", per_entry),
         (
-            "filter",
-            format!("{:.1} bits a key", stats.filter_bits_per_key),
+            "filters",
+            format!(
+                "{}, {:.1} bits a key",
+                stats.filter.kind, stats.filter.bits_per_key
+            ),
         ),
+        ("  rate asked for", percent(stats.filter.asked)),
+        ("  rate expected", percent(stats.filter.expected)),
+    ];
+    if let (Some(memory), Some(fits)) = (stats.filter.memory, stats.filter.fits) {
+        rows.push(("  memory given", bytes(memory)));
+        if fits > stats.filter.asked {
+            rows.push(("  rate that fits", percent(fits)));
+            rows.push(("  rate asked needs", bytes(stats.filter.needed)));
+        }
+    }
+    rows.extend([
         (
             "memory",
             bytes(stats.memory.memtables + stats.memory.filters + stats.memory.indexes),
@@ -119,7 +157,7 @@ fn people(store: &Seen, stats: &Stats) -> String {
         ("  memtables", bytes(stats.memory.memtables)),
         ("  filters", bytes(stats.memory.filters)),
         ("  indexes", bytes(stats.memory.indexes)),
-    ];
+    ]);
     let lookup = &stats.lookup;
     if lookup.lookups > 0 {
         let reads = lookup.filter_skips + lookup.blocks_read;
@@ -129,6 +167,18 @@ fn people(store: &Seen, stats: &Stats) -> String {
             ("  filter skips", share(lookup.filter_skips, reads)),
             ("  false positives", count(lookup.false_positives)),
         ]);
+    }
+    for run in &stats.by_run {
+        let shape = format!(
+            "{}, {}, {}; {}, {:.1} bits a key, {}",
+            counted(run.entries, "entry", "entries"),
+            counted(run.segments, "segment", "segments"),
+            bytes(run.bytes),
+            run.filter,
+            run.filter_bits_per_key,
+            percent(run.expected)
+        );
+        rows.push(("run", shape));
     }
     if let Some(error) = &stats.last_error {
         rows.push(("last error", error.to_string()));

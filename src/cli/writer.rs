@@ -4,7 +4,7 @@ use super::ages::Expiring;
 use super::failure::Failure;
 use super::note::note_recovery;
 use super::units::{parse_canon, parse_durability, parse_duration, parse_rate, parse_size};
-use crate::{Builder, Canon, Durability, Error, Seen};
+use crate::{Builder, Canon, Durability, Error, FilterKind, Seen};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "POLICY", value_parser = parse_canon)]
     canon: Option<Canon>,
     /// Share of lookups of new URLs that may cost a needless read, such as 1%, for
-    /// what is written from now on [default: 1%]
+    /// what is written from now on [default: 1%, or the store's own]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     fpr: Option<f64>,
     /// When to make new entries safe from power loss: immediate, manual (at the end), or an
@@ -51,9 +51,16 @@ pub(super) struct Options {
     /// Keep no times: saves about three bytes a URL. Fixed when the store is created
     #[arg(long)]
     no_stamps: bool,
-    /// Memory for the newest entries [default: 64MiB]
+    /// How filters are built, for what is written from now on: bloom, blocked, fuse or none
+    /// [default: blocked, or the store's own]
+    #[arg(long, value_name = "KIND")]
+    filter: Option<FilterKind>,
+    /// Memory for all together: the newest entries, filters and indexes [default: as needed]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
+    /// Memory for the newest entries, up to three times [default: 64MiB, or an eighth of --memory]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    memtable: Option<usize>,
     #[command(flatten)]
     expiring: Expiring,
 }
@@ -74,7 +81,13 @@ impl Options {
             builder = builder.stamps(false);
         }
         if let Some(memory) = self.memory {
-            builder = builder.memory(memory);
+            builder = builder.memory(memory as u64);
+        }
+        if let Some(bytes) = self.memtable {
+            builder = builder.memtable_size(bytes);
+        }
+        if let Some(kind) = self.filter {
+            builder = builder.filter(kind);
         }
         self.expiring.set(builder)
     }

@@ -1,5 +1,6 @@
 //! Merging: which runs, in what order of keys, into which segments.
 
+mod growth;
 mod merge;
 mod merged;
 mod policy;
@@ -7,6 +8,8 @@ mod purge;
 mod run_cursor;
 mod run_writer;
 
+#[cfg(feature = "cli")]
+pub(crate) use growth::filter_bits;
 pub(crate) use merge::{Merge, PIECE};
 pub(crate) use merged::{Merged, Source};
 pub(crate) use policy::{Candidate, MAX_RUNS, next_merge};

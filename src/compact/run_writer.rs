@@ -1,6 +1,7 @@
 //! Writes ordered entries into the segments of one run.
 
 use crate::error::Result;
+use crate::filter::FilterPlan;
 use crate::header::StoreId;
 use crate::record::Stored;
 use crate::segment::{self, Meta, Params, Writer};
@@ -19,7 +20,8 @@ pub(crate) struct Target {
     pub(crate) stamps: bool,
     /// Whether entries have records: without stamps, where there are tombstones.
     pub(crate) records: bool,
-    pub(crate) rate: f64,
+    /// How its filters are built.
+    pub(crate) filter: FilterPlan,
     /// The size in bytes at which the run goes on in another segment.
     pub(crate) segment_size: u64,
     pub(crate) sequences: (u64, u64),
@@ -56,7 +58,8 @@ impl RunWriter {
         number: &mut dyn FnMut() -> u64,
     ) -> Result<()> {
         if let Some(writer) = &mut self.current
-            && writer.size() >= self.target.segment_size
+            && (writer.size() >= self.target.segment_size
+                || writer.keys() >= self.target.filter.most_keys)
         {
             self.finish_segment(false)?;
         }
@@ -80,7 +83,8 @@ impl RunWriter {
             stamps: target.stamps,
             records: target.records,
             place: u32::try_from(self.finished.len()).unwrap_or(u32::MAX),
-            rate: target.rate,
+            filter: target.filter.kind,
+            filter_size: target.filter.size,
             block_size: segment::DEFAULT_BLOCK_SIZE,
             sequences: target.sequences,
             inputs: target.inputs.clone(),

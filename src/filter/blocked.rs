@@ -129,6 +129,10 @@ impl Blocked {
         all & 1 == 1
     }
 
+    pub(super) fn bits_per_key(&self, keys: u64) -> f64 {
+        (self.blocks * BLOCK as u64 * 8) as f64 / keys as f64
+    }
+
     pub(super) fn probes(&self) -> u8 {
         self.probes
     }
@@ -161,78 +165,5 @@ fn each_position(hash: u64, probes: u8, mut visit: impl FnMut(usize, u32)) {
             return;
         }
         mixed = (mixed ^ (mixed >> 32)).wrapping_mul(NEXT);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::hash;
-    use super::*;
-
-    fn hashes(seed: u64, from: u64, count: u64) -> Vec<u64> {
-        (from..from + count)
-            .map(|i| hash(seed, format!("https://example.com/page/{i}").as_bytes()))
-            .collect()
-    }
-
-    fn rate(filter: &Blocked, absent: &[u64]) -> f64 {
-        let yes = absent.iter().filter(|&&h| filter.may_contain(h)).count();
-        yes as f64 / absent.len() as f64
-    }
-
-    #[test]
-    fn every_key_that_was_added_is_found() {
-        for count in [1, 2, 10, 1000, 200_000] {
-            for (seed, asked) in [(0, 0.3), (1, 0.01), (u64::MAX, 0.001), (99, 1e-6)] {
-                let added = hashes(seed, 0, count);
-                let filter = Blocked::build(&added, Size::for_rate(asked)).unwrap();
-                assert!(added.iter().all(|&h| filter.may_contain(h)));
-            }
-        }
-    }
-
-    #[test]
-    fn a_filter_of_no_keys_says_no() {
-        let filter = Blocked::build(&[], Size::for_rate(0.01)).unwrap();
-        assert_eq!(filter.bytes().len(), 0);
-        for hash in hashes(5, 0, 1000) {
-            filter.prefetch(hash);
-            assert!(!filter.may_contain(hash));
-        }
-    }
-
-    #[test]
-    fn the_rate_is_the_one_asked_for() {
-        let added = hashes(7, 0, 200_000);
-        let absent = hashes(7, 1 << 40, 2_000_000);
-        for asked in [0.2, 0.05, 0.02326, 0.01, 0.004, 0.001, 0.0003, 0.0001] {
-            let filter = Blocked::build(&added, Size::for_rate(asked)).unwrap();
-            let got = rate(&filter, &absent);
-            // Four standard deviations of the count, and 3 % for the table.
-            let noise = 4.0 * (asked / absent.len() as f64).sqrt();
-            assert!(got <= asked * 1.03 + noise, "{asked}: {got}");
-        }
-        let filter = Blocked::build(&added, Size::for_rate(0.01)).unwrap();
-        assert_eq!(
-            filter.bytes().len(),
-            (200_000 * 10_usize).div_ceil(512) * 64
-        );
-        let got = rate(&filter, &absent);
-        assert!((0.0090..0.0102).contains(&got), "{got}");
-    }
-
-    #[test]
-    fn parts_that_cannot_be_a_filter_are_refused() {
-        let parts = |len, keys, probes| {
-            Blocked::from_parts(HugeBytes::zeroed(128).unwrap(), len, keys, probes).is_some()
-        };
-        assert!(parts(128, 5, 6));
-        assert!(parts(0, 0, 6));
-        assert!(!parts(100, 5, 6));
-        assert!(!parts(0, 5, 6));
-        assert!(!parts(64, 0, 6));
-        assert!(!parts(64, 5, 0));
-        assert!(!parts(64, 5, 33));
-        assert!(!parts(1 << 30, 5, 6));
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::filter::FilterKind;
 use crate::vfs::Os;
 
 fn sample() -> Manifest {
@@ -52,6 +53,12 @@ fn sample() -> Manifest {
             fetched: Some(30 * 86_400),
             failed: Some(1),
         },
+        filters: FilterChoice {
+            kind: FilterKind::Fuse,
+            rate: 0.001,
+            memory: Some(3 << 30),
+            memtable: 16 << 20,
+        },
     }
 }
 
@@ -91,7 +98,7 @@ fn a_newer_version_or_an_unknown_field_is_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE_NAME);
     let mut newer = sample().encode();
-    newer[8] = 3;
+    newer[8] = 4;
     let end = newer.len() - 4;
     let crc = crc32fast::hash(&newer[..end]);
     newer[end..].copy_from_slice(&crc.to_le_bytes());
@@ -99,7 +106,7 @@ fn a_newer_version_or_an_unknown_field_is_refused_by_name() {
     let error = Manifest::load(&Os, dir.path()).unwrap_err();
     assert!(
         matches!(&error, Error::UnsupportedFormat { found, supported, .. }
-            if found == "3" && supported == "1 to 2"),
+            if found == "4" && supported == "1 to 3"),
         "{error}"
     );
 
@@ -144,4 +151,68 @@ fn a_log_whose_first_frame_has_no_possible_number_is_refused() {
         assert_eq!(decoded.is_ok(), is_possible, "{first}");
         assert_eq!(manifest.check(path).is_ok(), is_possible, "{first}");
     }
+}
+
+/// A manifest with one field changed or left out, as a file of `version`.
+fn decoded(version: u32, change: impl Fn(u16, &[u8]) -> Option<Vec<u8>>) -> Result<Manifest> {
+    let manifest = sample();
+    let bytes = manifest.encode();
+    let mut reader = Reader::new(&bytes[48..bytes.len() - 4]);
+    let mut fields = Vec::new();
+    while !reader.is_empty() {
+        let (tag, value) = reader.field().unwrap();
+        if let Some(value) = change(tag, value) {
+            put_field(&mut fields, tag, &value);
+        }
+    }
+    let header = Header {
+        version,
+        store: manifest.store,
+        number: 0,
+        len: fields.len() as u64 + 52,
+        fields,
+    };
+    Manifest::decode(Path::new(FILE_NAME), &header)
+}
+
+#[test]
+fn the_choice_of_filters_is_there_since_version_3() {
+    let without = |tag: u16, value: &[u8]| (tag != tag::FILTERS).then(|| value.to_vec());
+    for version in [1, 2] {
+        let filters = decoded(version, without).unwrap().filters;
+        assert_eq!(filters, FilterChoice::default(), "{version}");
+    }
+    let error = decoded(3, without).unwrap_err().to_string();
+    assert!(
+        error.contains("the field 12 of a manifest of version 3"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_choice_that_cannot_be_is_refused_and_a_kind_to_come_is_none() {
+    let with = |at: usize, bytes: &'static [u8]| {
+        decoded(3, move |tag, value| {
+            let mut value = value.to_vec();
+            if tag == tag::FILTERS {
+                value.splice(at..at + bytes.len(), bytes.iter().copied());
+            }
+            Some(value)
+        })
+    };
+    assert_eq!(with(0, &[2]).unwrap().filters.kind, FilterKind::Bloom);
+    // It is about segments to come, and this build writes none of that kind.
+    let later = with(0, &[5]).unwrap().filters;
+    assert_eq!(later.kind, FilterKind::default());
+    assert_eq!(later.rate, 0.001);
+    for rate in [0.0, 0.51, f64::NAN, f64::INFINITY, -0.01] {
+        let bytes: &'static [u8] = f64::to_le_bytes(rate).to_vec().leak();
+        let error = with(2, bytes).unwrap_err().to_string();
+        assert!(error.contains("a rate from 0.000001 to 0.5"), "{error}");
+    }
+    let cut = decoded(3, |tag, value| {
+        let len = value.len() - usize::from(tag == tag::FILTERS);
+        Some(value[..len].to_vec())
+    });
+    assert!(matches!(cut, Err(Error::Corrupt(_))), "{cut:?}");
 }

@@ -41,7 +41,9 @@ pub(super) struct Fields {
     content: Option<u128>,
     index: Option<Part>,
     filter: Option<Part>,
-    pub(super) filter_kind: Option<(u16, u8)>,
+    parameters: Option<Parameters>,
+    /// The number of a filter kind that this build does not know.
+    pub(super) unknown_filter: Option<u16>,
     pub(super) codecs: Option<Vec<u8>>,
 }
 
@@ -86,18 +88,13 @@ impl Fields {
             INDEX => self.index = Some(part(r)?),
             FILTER => self.filter = Some(part(r)?),
             FILTER_KIND => {
-                let kind = r.u16("a filter kind")?;
+                let number = r.u16("a filter kind")?;
                 // Only the kind is known to come first in all kinds' parameters.
-                let known = FilterKind::from_number(kind).is_some();
-                let probes = if known {
-                    r.u8("a number of probes")?
-                } else {
-                    0
-                };
-                self.filter_kind = Some((kind, probes));
-                if !known {
+                let Some(kind) = FilterKind::from_number(number) else {
+                    self.unknown_filter = Some(number);
                     return Ok(true);
-                }
+                };
+                self.parameters = Some(Parameters::decode(kind, r)?);
             }
             CODECS => self.codecs = Some(r.take(value.len(), "codecs")?.to_vec()),
             _ => return Ok(false),
@@ -112,7 +109,7 @@ impl Fields {
     }
 
     /// The footer, if no field is missing.
-    pub(super) fn complete(self, parameters: Option<Parameters>) -> Option<Footer> {
+    pub(super) fn complete(self) -> Option<Footer> {
         let (keys, blocks, key_bytes) = self.counts?;
         self.codecs?;
         Some(Footer {
@@ -133,7 +130,7 @@ impl Fields {
             content: self.content?,
             index: self.index?,
             filter: self.filter?,
-            parameters: parameters?,
+            parameters: self.parameters?,
         })
     }
 }

@@ -110,8 +110,7 @@ impl Footer {
             let place = [part.place.offset, part.place.len].map(u64::to_le_bytes);
             put(tag, &[place.as_flattened(), &part.crc.to_le_bytes()]);
         }
-        let kind = self.parameters.kind.number().to_le_bytes();
-        put(FILTER_KIND, &[&kind, &[self.parameters.probes]]);
+        put(FILTER_KIND, &[&self.parameters.encode()]);
         put(CODECS, &[&[CODEC_NONE]]);
         put(RECORDS, &[&[self.records.into()]]);
         if let Some(piece) = self.piece {
@@ -208,16 +207,10 @@ impl Footer {
         if let Some(&codec) = fields.codecs.iter().flatten().find(|&&c| c != CODEC_NONE) {
             return Err(unsupported(path, "block codec", codec.into(), KNOWN_CODECS));
         }
-        let kind = match fields.filter_kind {
-            Some((number, probes)) => match FilterKind::from_number(number) {
-                Some(kind) => Some(Parameters { kind, probes }),
-                None => {
-                    return Err(unsupported(path, "filter kind", number, FilterKind::KNOWN));
-                }
-            },
-            None => None,
-        };
-        fields.complete(kind).ok_or_else(|| {
+        if let Some(number) = fields.unknown_filter {
+            return Err(unsupported(path, "filter kind", number, FilterKind::KNOWN));
+        }
+        fields.complete().ok_or_else(|| {
             Error::corrupt(
                 path,
                 base,

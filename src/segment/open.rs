@@ -31,6 +31,20 @@ impl Segment {
         expect: &SegmentRef,
         reads: Reads,
     ) -> Result<Segment> {
+        let mut segment = Segment::open_without_filter(vfs, path, store, expect, reads)?;
+        segment.load_filter()?;
+        Ok(segment)
+    }
+
+    /// As [`open`](Segment::open), but for the filter: until it is loaded, every key may be
+    /// there.
+    pub(crate) fn open_without_filter(
+        vfs: &Arc<dyn Vfs>,
+        path: &Path,
+        store: StoreId,
+        expect: &SegmentRef,
+        reads: Reads,
+    ) -> Result<Segment> {
         let file = vfs.open(path).map_err(|e| Error::io("open", path, e))?;
         let size = file
             .len()
@@ -67,19 +81,6 @@ impl Segment {
         let index = Index::new(bytes, footer.blocks, room)
             .map_err(|m| malformed(path, part.place.offset, m))?;
 
-        let part = footer.filter;
-        let bits = read_part(&*file, path, part, "a filter")?;
-        let len = usize::try_from(part.place.len).unwrap_or(usize::MAX);
-        let filter =
-            Filter::decode(footer.parameters, footer.keys, bits, len).ok_or_else(|| {
-                Error::corrupt(
-                    path,
-                    part.place.offset,
-                    format!("a filter for {} keys", footer.keys),
-                    format!("{:?} and {len} bytes", footer.parameters),
-                )
-            })?;
-
         let map = match reads {
             Reads::Map => file.map().map_err(|e| Error::io("map", path, e))?,
             Reads::Pread => None,
@@ -103,8 +104,34 @@ impl Segment {
             footer,
             index,
             blocks_at,
-            filter,
+            filter: Filter::absent(),
         })
+    }
+
+    /// Reads and checks the filter.
+    pub(crate) fn load_filter(&mut self) -> Result<()> {
+        let Footer {
+            filter: part,
+            parameters,
+            keys,
+            ..
+        } = self.footer;
+        let bits = read_part(&*self.file, &self.path, part, "a filter")?;
+        let len = usize::try_from(part.place.len).unwrap_or(usize::MAX);
+        self.filter = Filter::decode(parameters, keys, bits, len).ok_or_else(|| {
+            Error::corrupt(
+                &self.path,
+                part.place.offset,
+                format!("a filter for {keys} keys"),
+                format!("{parameters:?} and {len} bytes"),
+            )
+        })?;
+        Ok(())
+    }
+
+    /// The bytes of the filter, be it loaded or not.
+    pub(crate) fn filter_size(&self) -> u64 {
+        self.footer.filter.place.len
     }
 }
 

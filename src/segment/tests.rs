@@ -1,5 +1,6 @@
 use super::*;
 use crate::error::Result;
+use crate::filter::{FilterKind, Size};
 use crate::header::StoreId;
 use crate::options::Reads;
 use crate::record::{Detail, Details, Last, MAX_SECONDS, Stored, Token};
@@ -41,7 +42,8 @@ fn params(stamps: bool, block_size: usize) -> Params {
         stamps,
         records: stamps,
         place: 0,
-        rate: 0.01,
+        filter: FilterKind::Blocked,
+        filter_size: Size::for_rate(FilterKind::Blocked, 0.01),
         block_size,
         sequences: (100, 999),
         inputs: vec![3, 4],
@@ -585,9 +587,9 @@ fn what_this_build_does_not_know_is_named() {
     assert_eq!(unsupported(open(&other)), ("field", "field 99".into()));
     let other = with_footer(&lab, &meta, |f| {
         let at = find(f, 13 | MUST_UNDERSTAND);
-        f[at] = 2;
+        f[at] = 5;
     });
-    assert_eq!(unsupported(open(&other)), ("filter kind", "2".into()));
+    assert_eq!(unsupported(open(&other)), ("filter kind", "5".into()));
     let other = with_footer(&lab, &meta, |f| {
         let at = find(f, 14 | MUST_UNDERSTAND);
         f[at] = 1;

@@ -33,8 +33,9 @@ pub(crate) struct Params {
     pub(crate) records: bool,
     /// Segments of the run before this one.
     pub(crate) place: u32,
-    /// Of the filter's false positives.
-    pub(crate) rate: f64,
+    pub(crate) filter: FilterKind,
+    /// Of the filter.
+    pub(crate) filter_size: filter::Size,
     /// A block ends when it reaches this many bytes.
     pub(crate) block_size: usize,
     pub(crate) sequences: (u64, u64),
@@ -76,7 +77,7 @@ impl Writer {
             sink,
             block: block::Builder::new(params.records),
             index: index::Builder::default(),
-            filter: filter::Builder::new(FilterKind::Blocked, params.rate),
+            filter: filter::Builder::new(params.filter, params.filter_size),
             block_first: Vec::new(),
             block_before: Vec::new(),
             first: Vec::new(),
@@ -113,6 +114,11 @@ impl Writer {
         self.keys += 1;
         self.key_bytes += key.len() as u64;
         Ok(())
+    }
+
+    /// Keys so far.
+    pub(crate) fn keys(&self) -> u64 {
+        self.keys
     }
 
     /// About how many bytes the file would have if it ended here.

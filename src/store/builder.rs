@@ -4,6 +4,7 @@ use super::{Progress, RepairReport, Seen, VerifyReport, open, place, repair, ver
 use crate::canon::Canon;
 use crate::env::Env;
 use crate::error::Result;
+use crate::filter::FilterKind;
 use crate::options::{Driver, Durability, ExpiryOption, Options, Reads, Writes};
 use crate::record::{StateKind, whole_seconds};
 use std::ops::ControlFlow;
@@ -100,11 +101,14 @@ impl Builder {
         self
     }
 
-    /// The share of lookups of absent keys that a filter of a new segment may let
-    /// through to a needless read: 0.01, the default, is one in a hundred, and
-    /// costs 10 bits a key. From 0.000001 to 0.5. It affects speed, never answers.
+    /// The needless reads that a lookup of an absent key may cost on average, over all runs
+    /// together: 0.01, the default, is one read in a hundred such lookups. From 0.000001 to
+    /// 0.5. It affects speed and memory, never answers. Each new filter takes the share that
+    /// its size earns; those of segments that are there stay as they are until they are merged.
+    ///
+    /// It is kept with the store, until it is opened for writing with another.
     pub fn false_positive_rate(mut self, rate: f64) -> Builder {
-        self.options.rate = rate;
+        self.options.rate = Some(rate);
         self
     }
 
@@ -115,12 +119,48 @@ impl Builder {
         self
     }
 
-    /// Bytes of memory for one memtable, 64 MiB by default, at least 1 MiB. At
+    /// How filters of new segments are built; [`FilterKind::Blocked`] by default. It is kept
+    /// with the store, until it is opened for writing with another.
+    pub fn filter(mut self, kind: FilterKind) -> Builder {
+        self.options.filter = Some(kind);
+        self
+    }
+
+    /// Bytes of memory for memtables, filters and indexes together, at least 8 MiB and four
+    /// times what a memtable takes. By default they take as much as they need.
+    ///
+    /// It is held: where filters for the rate asked for do not fit, new ones are built for the
+    /// lowest rate that does, and no write waits or fails for it.
+    /// [`Stats::filter`](crate::Stats) tells the rate to be expected, the one that fits, and the
+    /// memory that the one asked for needs. Opening leaves filters on disk that do not fit,
+    /// those of the oldest runs first, and refuses a memory that is too little for memtables
+    /// and indexes. A handle that only reads holds the filters of its runs to it.
+    ///
+    /// ```
+    /// # use seendb::{FilterKind, Seen};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("crawl.seen");
+    /// let seen = Seen::builder(&path).memory(256 << 20).filter(FilterKind::Fuse).open()?;
+    /// let filter = seen.stats().filter;
+    /// if filter.fits > Some(filter.asked) {
+    ///     eprintln!("{} needs {} bytes", filter.asked, filter.needed);
+    /// }
+    /// # assert_eq!(filter.fits, Some(0.01));
+    /// # seen.close()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn memory(mut self, bytes: u64) -> Builder {
+        self.options.memory = Some(bytes);
+        self
+    }
+
+    /// Bytes of memory for one memtable, 64 MiB by default, or an eighth of
+    /// [`memory`](Builder::memory) if that is less; at least 1 MiB. At
     /// most three exist: one that takes entries, and two that wait to be flushed. Where keys
     /// change their state before they are flushed, it takes up to an eighth more.
     /// Memory that is not used is not taken.
-    pub fn memory(mut self, bytes: usize) -> Builder {
-        self.options.memory = bytes;
+    pub fn memtable_size(mut self, bytes: usize) -> Builder {
+        self.options.memtable = Some(bytes);
         self
     }
 
@@ -227,7 +267,7 @@ impl Builder {
     ///
     /// Only if neither a manifest nor a segment tells them, [`canon`](Builder::canon) must
     /// say the policy, and [`stamps`](Builder::stamps) whether entries have times.
-    /// [`false_positive_rate`](Builder::false_positive_rate),
+    /// [`filter`](Builder::filter), [`false_positive_rate`](Builder::false_positive_rate),
     /// [`segment_size`](Builder::segment_size) and [`env`](Builder::env) are the new
     /// store's too.
     ///

@@ -252,7 +252,7 @@ impl Core {
             return Ok(());
         };
         let (number, end) = (log.number(), log.end());
-        let (memtable, appender) = Memtable::new(self.options.memory)
+        let (memtable, appender) = Memtable::new(self.options.memtable_size())
             .map_err(|e| Error::io("get memory for", &self.dir, e))?;
         writer.syncer.sync_to(&point)?;
 

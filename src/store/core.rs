@@ -1,6 +1,7 @@
 //! What all clones of a handle and the background threads share.
 
 use super::commit::Commit;
+use super::plan::Planned;
 use super::reader::Reader;
 use super::syncer::Syncer;
 use super::view::View;
@@ -61,6 +62,9 @@ pub(super) struct Core {
     pub(super) mode: Mode,
     /// The latest time that the clock has told, in seconds: it never runs backwards.
     pub(super) latest: AtomicU64,
+    /// The warnings that were given.
+    #[cfg(feature = "tracing")]
+    pub(super) warned: std::sync::atomic::AtomicU8,
 }
 
 /// What a handle may do.
@@ -103,6 +107,8 @@ pub(super) struct RunningMerge {
     pub(super) inputs: Vec<Arc<super::view::Run>>,
     /// Their size.
     pub(super) bytes: u64,
+    /// The number of its filters' plan.
+    pub(super) plan: u64,
 }
 
 /// The manifest in force, and how the background work is doing.
@@ -118,6 +124,10 @@ pub(super) struct Live {
     pub(super) merge: Work,
     /// Somebody waits for a flush to be tried, whatever happened before.
     pub(super) flush_wanted: bool,
+    /// The filters of runs that are being written.
+    pub(super) planned: Vec<Planned>,
+    /// How many were ever planned.
+    pub(super) plans: u64,
 }
 
 /// Counts of one kind of background work.

@@ -9,6 +9,7 @@ use super::core::{Core, Writer, lock};
 use super::view::{Frozen, Run, View};
 use crate::compact::{Fate, MAX_RUNS, Older, RunWriter, Target};
 use crate::error::{Error, Result};
+use crate::filter::FilterPlan;
 use crate::options::Driver;
 use crate::segment::{Meta, Segment, SegmentRef};
 use crate::sync::thread;
@@ -51,18 +52,27 @@ impl Core {
     /// Writes the memtable's run and puts it in force; the bytes written.
     fn flush_frozen(&self, writer: &Writer, frozen: &Arc<Frozen>) -> Result<u64> {
         let records = self.stamps || frozen.memtable.has_tombstones();
-        let mut run_writer =
-            RunWriter::new(self.target(frozen.sequences, frozen.position, Vec::new(), records));
+        let places = frozen.memtable.sorted(b"");
+        let (plan, filter) = self.plan_filters(writer, places.len() as u64, &[]);
+        let mut run_writer = RunWriter::new(self.target(
+            frozen.sequences,
+            frozen.position,
+            Vec::new(),
+            records,
+            filter,
+        ));
         let written = self
-            .write_run(writer, frozen, &mut run_writer)
-            .and_then(|metas| self.open_run(&metas))
+            .write_run(writer, frozen, places, &mut run_writer)
+            .and_then(|metas| self.open_run(writer, plan, &metas))
             .and_then(|run| {
                 self.sync_names(writer)?;
                 self.swap_in(writer, frozen, run.as_ref())?;
                 Ok(run.map_or(0, |run| run.bytes))
             });
+        self.end_plan(writer, plan);
         match written {
             Ok(bytes) => {
+                self.watch();
                 // If this fails, the next opening removes it: nothing names it.
                 let path = self.dir.join(crate::log::file_name(frozen.log));
                 let _ = self.options.env.vfs.remove(&path);
@@ -83,12 +93,13 @@ impl Core {
         &self,
         writer: &Writer,
         frozen: &Frozen,
+        places: Vec<u64>,
         run_writer: &mut RunWriter,
     ) -> Result<Vec<Meta>> {
         let mut number = || writer.live().take_number();
         // All that is older is in these runs, or comes from them.
         let older = self.older(&self.view.load().runs);
-        for place in frozen.memtable.sorted(b"") {
+        for place in places {
             let Some(entry) = frozen.memtable.entry(place) else {
                 continue;
             };
@@ -100,19 +111,37 @@ impl Core {
         run_writer.finish()
     }
 
-    /// Opens the segments that were written; `None` if there are none.
-    pub(super) fn open_run(&self, metas: &[Meta]) -> Result<Option<Arc<Run>>> {
-        let segments = metas
-            .iter()
-            .map(|meta| self.open_segment(&meta.named()).map(Arc::new))
-            .collect::<Result<Vec<_>>>()?;
-        Ok((!segments.is_empty()).then(|| Run::new(segments)))
+    /// Opens the segments that were written; `None` if there are none. Filters are left on disk
+    /// for which there is no room yet, beside those of runs that are about to go.
+    pub(super) fn open_run(
+        &self,
+        writer: &Writer,
+        plan: u64,
+        metas: &[Meta],
+    ) -> Result<Option<Arc<Run>>> {
+        let mut room = self.room_for_filters(writer, plan);
+        let mut segments = Vec::with_capacity(metas.len());
+        for meta in metas {
+            let mut segment = self.open_without_filter(&meta.named())?;
+            if segment.filter_size() <= room {
+                segment.load_filter()?;
+                room -= segment.filter_size();
+            }
+            segments.push(Arc::new(segment));
+        }
+        Ok((!segments.is_empty()).then(|| Run::new(segments, self.counters.sum().misses())))
     }
 
     pub(super) fn open_segment(&self, named: &SegmentRef) -> Result<Segment> {
+        let mut segment = self.open_without_filter(named)?;
+        segment.load_filter()?;
+        Ok(segment)
+    }
+
+    fn open_without_filter(&self, named: &SegmentRef) -> Result<Segment> {
         let path = self.dir.join(crate::segment::file_name(named.number));
         let options = &self.options;
-        Segment::open(&options.env.vfs, &path, self.store, named, options.reads)
+        Segment::open_without_filter(&options.env.vfs, &path, self.store, named, options.reads)
     }
 
     /// Puts the run in the memtable's place, in the manifest and in the view.
@@ -156,6 +185,7 @@ impl Core {
         position: Option<u64>,
         inputs: Vec<u64>,
         records: bool,
+        filter: FilterPlan,
     ) -> Target {
         Target {
             vfs: self.options.env.vfs.clone(),
@@ -165,7 +195,7 @@ impl Core {
             policy: self.canon.text().to_string(),
             stamps: self.stamps,
             records,
-            rate: self.options.rate,
+            filter,
             segment_size: self.options.segment_size,
             sequences,
             position,

@@ -1,9 +1,12 @@
 //! What a store says of itself.
 
 use super::core::{Core, Live, Mode, lock};
+use super::view::View;
 use crate::error::Error;
+use crate::filter::FilterKind;
 use crate::record::{Counts, StateKind};
 use crate::stats::LookupStats;
+use std::sync::atomic::Ordering;
 
 /// A store's counters and sizes at one moment.
 #[derive(Debug, Clone, Default)]
@@ -30,8 +33,10 @@ pub struct Stats {
     pub log_bytes: u64,
     /// Of them, bytes of segments.
     pub segment_bytes: u64,
-    /// Filter bits for each key in segments; 0 without any.
-    pub filter_bits_per_key: f64,
+    /// The filters of all runs together.
+    pub filter: FilterStats,
+    /// Each run, the newest first.
+    pub by_run: Vec<RunStats>,
     /// Bytes of memory.
     pub memory: MemoryStats,
     /// Memtables flushed by this handle.
@@ -44,6 +49,53 @@ pub struct Stats {
     pub merged_bytes: u64,
     /// Why the last flush or merge failed, if it did. It is tried again.
     pub last_error: Option<Error>,
+}
+
+/// The filters of a store.
+///
+/// Rates are needless block reads for each lookup of an absent key, over all runs together:
+/// 0.01 is one in a hundred lookups.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct FilterStats {
+    /// How filters of new segments are built.
+    pub kind: FilterKind,
+    /// The rate that was asked for.
+    pub asked: f64,
+    /// The rate to be expected of the filters that there are, by the theory of their kinds.
+    pub expected: f64,
+    /// The rate of this handle's lookups; `None` before it looked up an absent key.
+    pub measured: Option<f64>,
+    /// Bits for each key in segments; 0 without any.
+    pub bits_per_key: f64,
+    /// The memory that the store's writer was given, in bytes.
+    pub memory: Option<u64>,
+    /// The lowest rate that fits this memory, not below the one asked for; `None` without one.
+    pub fits: Option<f64>,
+    /// The memory that the rate asked for needs, in bytes: for memtables, indexes, filters,
+    /// and those that merges make beside them.
+    pub needed: u64,
+}
+
+/// One run.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub struct RunStats {
+    /// Entries, tombstones among them.
+    pub entries: u64,
+    /// Segments.
+    pub segments: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// The kind of its filters.
+    pub filter: FilterKind,
+    /// Bits of its filters for each entry.
+    pub filter_bits_per_key: f64,
+    /// Its part of the expected rate.
+    pub expected: f64,
+    /// Its part of the measured rate, since it was made or opened; `None` before this handle
+    /// looked up an absent key.
+    pub measured: Option<f64>,
 }
 
 /// URLs recorded, by state. What has expired counts until a merge has removed it.
@@ -76,7 +128,7 @@ impl StateStats {
 #[non_exhaustive]
 pub struct MemoryStats {
     /// Entries in memtables. A memtable grows up to the size that was chosen with
-    /// [`memory`](crate::Builder::memory).
+    /// [`memtable_size`](crate::Builder::memtable_size).
     pub memtables: u64,
     /// Filters of segments.
     pub filters: u64,
@@ -97,17 +149,16 @@ impl Core {
             ..Stats::default()
         };
         stats.memory.memtables = view.memtables().map(|m| m.bytes() as u64).sum();
-        let (mut bits, mut keys) = (0, 0);
+        stats.take_filters(&view);
+        let budget = self.budget(&view);
+        stats.filter.memory = view.filters.memory;
+        stats.filter.fits = budget.fits;
+        stats.filter.needed = budget.needed;
         for segment in view.segments() {
             stats.segments += 1;
             stats.segment_bytes += segment.meta().size;
             stats.memory.filters += segment.filter().memory() as u64;
             stats.memory.indexes += segment.memory_index() as u64;
-            bits += segment.filter().bits();
-            keys += segment.meta().keys;
-        }
-        if keys > 0 {
-            stats.filter_bits_per_key = bits as f64 / keys as f64;
         }
         match &self.mode {
             Mode::Write(writer) => {
@@ -124,7 +175,45 @@ impl Core {
     }
 }
 
+fn per_key(bytes: u64, keys: u64) -> f64 {
+    if keys == 0 {
+        return 0.0;
+    }
+    bytes as f64 * 8.0 / keys as f64
+}
+
 impl Stats {
+    fn take_filters(&mut self, view: &View) {
+        let choice = view.filters;
+        let misses = self.lookup.misses();
+        let rate = |wasted: u64, misses: u64| (misses > 0).then(|| wasted as f64 / misses as f64);
+        self.filter = FilterStats {
+            kind: choice.kind,
+            asked: choice.rate,
+            measured: rate(self.lookup.wasted_reads, misses),
+            ..FilterStats::default()
+        };
+        let (mut bytes, mut keys) = (0, 0);
+        for run in &view.runs {
+            self.filter.expected += run.rate;
+            bytes += run.filter_bytes;
+            keys += run.keys;
+            self.by_run.push(RunStats {
+                entries: run.keys,
+                segments: run.segments.len() as u64,
+                bytes: run.bytes,
+                filter: run.filter_kind(),
+                filter_bits_per_key: per_key(run.filter_bytes, run.keys),
+                expected: run.rate,
+                measured: rate(
+                    run.wasted.load(Ordering::Relaxed),
+                    misses.saturating_sub(run.born),
+                ),
+            });
+        }
+        self.filter.bits_per_key = per_key(bytes, keys);
+    }
+
     fn take_work(&mut self, live: &Live) {
         self.flushes = live.flush.completed;
         self.merges = live.merge.completed;

@@ -7,7 +7,7 @@ use super::core::Core;
 use super::decide::{Answer, Op};
 use super::insert::Inserts;
 use super::transaction::Manner;
-use super::view::{View, count};
+use super::view::{View, bit_of, count};
 use crate::canon::ToKey;
 use crate::error::{Error, Result};
 use crate::memtable::entry_size;
@@ -325,7 +325,7 @@ fn find_group<'a>(
         *found = count(segment.find_at(located, key(place))?, work);
         if found.is_none() {
             // A false positive is rare: the rest goes one by one.
-            *found = view.find_in_runs(run + 1, hash, key(place), work)?;
+            *found = view.find_in_runs(run + 1, bit_of(run), hash, key(place), work)?;
         }
     }
     Ok(())

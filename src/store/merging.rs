@@ -89,13 +89,9 @@ impl Core {
             }
             self.check_lock(writer)?;
             let runs = self.view.load().runs.clone();
-            // One alone is rewritten only for what may have expired in it.
-            let least = if self.view.load().expiry.is_never() {
-                2
-            } else {
-                1
-            };
-            if runs.len() < least {
+            // One alone is rewritten only for what may have expired in it, or for its filters.
+            let is_done = |run| self.view.load().expiry.is_never() && self.has_its_filters(run);
+            if runs.is_empty() || matches!(runs.as_slice(), [only] if is_done(only)) {
                 return Ok(Vec::new());
             }
             running.push(self.begin_merge(writer, &runs, 0..runs.len()));
@@ -130,6 +126,8 @@ impl Core {
         let last = metas().map(|meta| meta.sequences.1).max().unwrap_or(0);
         let position = metas().filter_map(|meta| meta.position).max();
         let numbers = metas().map(|meta| meta.number).collect();
+        let keys = metas().map(|meta| meta.keys).sum();
+        let (plan, filter) = self.plan_filters(writer, keys, &inputs);
         let mut segments = inputs.iter().flat_map(|run| &run.segments);
         let records = segments.any(|segment| segment.has_records());
         let cursors = inputs
@@ -139,11 +137,12 @@ impl Core {
         RunningMerge {
             merge: Merge::new(
                 cursors,
-                self.target((first, last), position, numbers, records),
+                self.target((first, last), position, numbers, records, filter),
                 purge,
                 self.options.piece,
             ),
             bytes: inputs.iter().map(|run| run.bytes).sum(),
+            plan,
             inputs,
         }
     }
@@ -163,7 +162,13 @@ impl Core {
         running: &mut Vec<RunningMerge>,
         place: usize,
     ) -> Result<()> {
-        let Some(RunningMerge { merge, inputs, .. }) = running.get_mut(place) else {
+        let Some(RunningMerge {
+            merge,
+            inputs,
+            plan,
+            ..
+        }) = running.get_mut(place)
+        else {
             return Ok(());
         };
         let stepped = writer
@@ -176,13 +181,19 @@ impl Core {
                 Ok(metas)
             })
             .and_then(|metas| match metas {
-                Some(metas) => self.finish_merge(writer, inputs, &metas).map(Some),
+                Some(metas) => self.finish_merge(writer, inputs, *plan, &metas).map(Some),
                 None => Ok(None),
             });
+        let mut not_loaded = None;
         let bytes = match stepped {
             Ok(None) => return Ok(()),
             Ok(Some(bytes)) => {
-                running.swap_remove(place);
+                let done = running.swap_remove(place);
+                self.end_plan(writer, done.plan);
+                // The filters of its inputs go, which may make room for its own.
+                drop(done);
+                not_loaded = self.load_filters(writer, running).err();
+                self.watch();
                 Ok(bytes)
             }
             Err(error) => {
@@ -192,7 +203,8 @@ impl Core {
         };
         let mut live = writer.live();
         live.merge.attempts += 1;
-        live.merge.error = bytes.as_ref().err().cloned();
+        // A filter that could not be loaded undoes no merge.
+        live.merge.error = bytes.as_ref().err().cloned().or(not_loaded);
         if let Ok(bytes) = bytes {
             live.merge.completed += 1;
             live.merge.bytes += bytes;
@@ -204,6 +216,7 @@ impl Core {
     /// Gives up a merge that is on its way. The inputs stay as they are.
     pub(super) fn abandon_merge(&self, writer: &Writer, running: RunningMerge) {
         lock(&writer.commit).take_expiring(&running.inputs);
+        self.end_plan(writer, running.plan);
         // Poisoned: which manifest is in force, and so which files are live, is not
         // known. They stay.
         if writer.syncer.check().is_ok() {
@@ -212,8 +225,14 @@ impl Core {
     }
 
     /// Puts the merged run in its inputs' place, then removes their files.
-    fn finish_merge(&self, writer: &Writer, inputs: &[Arc<Run>], metas: &[Meta]) -> Result<u64> {
-        let merged = self.open_run(metas)?;
+    fn finish_merge(
+        &self,
+        writer: &Writer,
+        inputs: &[Arc<Run>],
+        plan: u64,
+        metas: &[Meta],
+    ) -> Result<u64> {
+        let merged = self.open_run(writer, plan, metas)?;
         self.sync_names(writer)?;
         let bytes = merged.as_ref().map_or(0, |run| run.bytes);
         // Only what expired has to do with commits.
@@ -279,7 +298,7 @@ impl Core {
 }
 
 impl RunningMerge {
-    fn has(&self, run: &Arc<Run>) -> bool {
+    pub(super) fn has(&self, run: &Arc<Run>) -> bool {
         self.inputs.iter().any(|input| Arc::ptr_eq(input, run))
     }
 }

@@ -1,6 +1,5 @@
 //! Opening: what is at the path, the lock, the manifest, and what logs hold.
 
-use super::checks::{check_run, check_segment};
 use super::commit::Commit;
 use super::core::{Core, Live, Mode, Recovery, Work, Writer};
 use super::handle::Handle;
@@ -10,17 +9,18 @@ use super::place::{
 };
 use super::reader::{Reader, empty_memtable};
 use super::recover::recover;
+use super::runs::{Opening, memtables_of};
 use super::syncer::Syncer;
 use super::unnamed::{Unnamed, judge, unnamed};
 use super::view::{Run, View};
 use crate::canon::Canon;
 use crate::error::{Error, Result};
+use crate::filter::FilterChoice;
 use crate::header::StoreId;
 use crate::manifest::{self, Manifest};
 use crate::memtable::Memtable;
 use crate::options::Options;
 use crate::record::{Counts, Expiry, Token};
-use crate::segment::{Segment, SegmentRef};
 use crate::stats::Counters;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use crate::sync::{ArcSwap, Condvar, Mutex};
@@ -83,20 +83,34 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
     let names = unnamed(&*vfs, dir, &manifest)?;
     let leftovers = judge(&*vfs, dir, &manifest, names)?;
 
-    let runs = open_runs(&vfs, dir, &manifest, &options)?;
+    let opening = Opening {
+        dir,
+        options: &options,
+        manifest: &manifest,
+        known: &[],
+        misses: 0,
+        memtables: memtables_of(&options),
+    };
+    let runs = opening.open().map_err(missing)?;
     manifest.counts = Some(counts(&manifest, &runs));
     let recovered = recover(&*vfs, dir, &mut manifest)?;
     // Not before all that the manifest names was found good: what is beside it may be of
     // use to a person if not.
     let taken = remove(&*vfs, dir, &manifest, leftovers)?;
     let expiry = options.expiry.applied_to(manifest.expiry);
-    if expiry != manifest.expiry {
-        manifest.expiry = expiry;
+    let filters = options.filters(manifest.filters);
+    let is_other = (filters.kind, filters.rate) != (manifest.filters.kind, manifest.filters.rate);
+    let has_changed = expiry != manifest.expiry || is_other;
+    manifest.expiry = expiry;
+    // Another memory alone is told when the manifest is next saved: who takes turns with
+    // others that were given more or less should not write it each time.
+    manifest.filters = filters;
+    if has_changed {
         save(&*vfs, dir, &manifest)?;
     }
     let next_sequence = recovered.next_sequence;
     let (active, appender) =
-        Memtable::new(options.memory).map_err(|e| Error::io("get memory for", dir, e))?;
+        Memtable::new(options.memtable_size()).map_err(|e| Error::io("get memory for", dir, e))?;
     let core = Core {
         dir: dir.to_path_buf(),
         canon,
@@ -112,8 +126,11 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
             runs,
             counts: manifest.counts.unwrap_or_default(),
             expiry: manifest.expiry,
+            filters: manifest.filters,
         }),
         latest: AtomicU64::new(0),
+        #[cfg(feature = "tracing")]
+        warned: std::sync::atomic::AtomicU8::new(0),
         mode: Mode::Write(Box::new(Writer {
             lock: Mutex::new(Some(lock)),
             commit: Mutex::new(Commit {
@@ -141,6 +158,8 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
                 flush: Work::default(),
                 merge: Work::default(),
                 flush_wanted: false,
+                planned: Vec::new(),
+                plans: 0,
             }),
             changed: Condvar::new(),
             last_sync: Mutex::new(options.env.clock.elapsed()),
@@ -150,6 +169,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
         })),
         options,
     };
+    core.watch();
     Handle::start(Arc::new(core))
 }
 
@@ -176,8 +196,11 @@ pub(super) fn open_read_only(dir: &Path, options: Options) -> Result<Handle> {
             runs: Vec::new(),
             counts: Counts::default(),
             expiry: manifest.expiry,
+            filters: manifest.filters,
         }),
         latest: AtomicU64::new(0),
+        #[cfg(feature = "tracing")]
+        warned: std::sync::atomic::AtomicU8::new(0),
         mode: Mode::Read(Reader::default()),
         options,
     };
@@ -210,6 +233,7 @@ fn create(dir: &Path, options: &Options) -> Result<Manifest> {
         counts: Some(Counts::default()),
         epoch: 0,
         expiry: options.expiry.applied_to(Expiry::default()),
+        filters: options.filters(FilterChoice::default()),
     };
     save(&*env.vfs, dir, &manifest)?;
     Ok(manifest)
@@ -322,30 +346,4 @@ fn remove_all(vfs: &dyn Vfs, dir: &Path, names: impl Iterator<Item = String>) ->
         }
     }
     Ok(())
-}
-
-fn open_runs(
-    vfs: &Arc<dyn Vfs>,
-    dir: &Path,
-    manifest: &Manifest,
-    options: &Options,
-) -> Result<Vec<Arc<Run>>> {
-    let open_one = |named: &SegmentRef| {
-        let path = dir.join(crate::segment::file_name(named.number));
-        Segment::open(vfs, &path, manifest.store, named, options.reads)
-            .map(Arc::new)
-            .map_err(missing)
-    };
-    manifest
-        .runs
-        .iter()
-        .map(|run| {
-            let segments = run.iter().map(open_one).collect::<Result<Vec<_>>>()?;
-            for segment in &segments {
-                check_segment(dir, segment, manifest)?;
-            }
-            check_run(dir, segments.iter().map(|segment| segment.meta()))?;
-            Ok(Run::new(segments))
-        })
-        .collect()
 }

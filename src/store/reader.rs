@@ -4,16 +4,16 @@
 //! the manifest can be gone when it opens them: then it reads the manifest again.
 //! What it has opened it holds, so that its view stays whole.
 
-use super::checks::{check_log, check_run, check_segment};
+use super::checks::check_log;
 use super::core::{Core, Mode, Recovery, lock};
 use super::open::counts;
 use super::replay::Replayed;
+use super::runs::Opening;
 use super::unnamed::{check_unnamed, unnamed};
-use super::view::{Frozen, Run, View};
+use super::view::{Frozen, View};
 use crate::error::{Error, Result};
 use crate::manifest::Manifest;
 use crate::memtable::Memtable;
-use crate::segment::{Segment, SegmentRef};
 use crate::sync::Mutex;
 use std::sync::Arc;
 
@@ -106,7 +106,16 @@ impl Core {
         thorough: bool,
     ) -> Result<Option<Recovery>> {
         let vfs = &*self.options.env.vfs;
-        let runs = self.reopen_runs(manifest)?;
+        let view = self.view.load();
+        let opening = Opening {
+            dir: &self.dir,
+            options: &self.options,
+            manifest,
+            known: &view.runs,
+            misses: self.counters.sum().misses(),
+            memtables: 0,
+        };
+        let runs = opening.open()?;
         // Everything that can be missing is opened before anything is read.
         for log in &manifest.logs {
             if state
@@ -176,33 +185,10 @@ impl Core {
             runs,
             counts,
             expiry: manifest.expiry,
+            filters: manifest.filters,
             ..view.clone()
         });
         Ok(Some(found))
-    }
-
-    /// The manifest's runs, from segments of the present view where it has them.
-    fn reopen_runs(&self, manifest: &Manifest) -> Result<Vec<Arc<Run>>> {
-        let view = self.view.load();
-        let reopen = |named: &SegmentRef| -> Result<Arc<Segment>> {
-            let known = view.segments().find(|s| s.meta().named() == *named);
-            match known {
-                Some(segment) => Ok(segment.clone()),
-                None => self.open_segment(named).map(Arc::new),
-            }
-        };
-        manifest
-            .runs
-            .iter()
-            .map(|run| {
-                let segments = run.iter().map(reopen).collect::<Result<Vec<_>>>()?;
-                for segment in &segments {
-                    check_segment(&self.dir, segment, manifest)?;
-                }
-                check_run(&self.dir, segments.iter().map(|segment| segment.meta()))?;
-                Ok(Run::new(segments))
-            })
-            .collect()
     }
 
     /// The last position that a reader knows of.

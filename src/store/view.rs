@@ -1,11 +1,13 @@
 //! What a lookup sees: memtables and runs, from the newest to the oldest.
 
 use crate::error::Result;
+use crate::filter::{FilterChoice, FilterKind};
 use crate::memtable::Memtable;
 use crate::record::{Counts, Expiry, Stored};
 use crate::segment::{Found, Segment};
 use crate::stats::LookupStats;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A consistent set of memtables and runs. Views are replaced, never changed.
 #[derive(Debug, Clone)]
@@ -21,6 +23,7 @@ pub(super) struct View {
     /// Keys by state, without what memtables change.
     pub(super) counts: Counts,
     pub(super) expiry: Expiry,
+    pub(super) filters: FilterChoice,
 }
 
 /// A memtable that takes no more entries and waits to be flushed.
@@ -41,12 +44,48 @@ pub(super) struct Run {
     /// In the order of keys. Never empty.
     pub(super) segments: Vec<Arc<Segment>>,
     pub(super) bytes: u64,
+    pub(super) keys: u64,
+    /// Bytes of its filters.
+    pub(super) filter_bytes: u64,
+    /// The share of absent keys for which a block is read, expected of its filters.
+    pub(super) rate: f64,
+    /// Lookups of this handle that had found nothing when the run came to be.
+    pub(super) born: u64,
+    /// Lookups since that found nothing, and read a block of this run.
+    pub(super) wasted: AtomicU64,
 }
 
 impl Run {
-    pub(super) fn new(segments: Vec<Arc<Segment>>) -> Arc<Run> {
-        let bytes = segments.iter().map(|segment| segment.meta().size).sum();
-        Arc::new(Run { segments, bytes })
+    /// `born`: lookups so far that found nothing.
+    pub(super) fn new(segments: Vec<Arc<Segment>>, born: u64) -> Arc<Run> {
+        let mut run = Run {
+            bytes: 0,
+            keys: 0,
+            filter_bytes: 0,
+            rate: 0.0,
+            born,
+            wasted: AtomicU64::new(0),
+            segments,
+        };
+        // An absent key lies in the range of a segment as often as a present one.
+        let mut weighted = 0.0;
+        for segment in &run.segments {
+            run.bytes += segment.meta().size;
+            run.keys += segment.meta().keys;
+            run.filter_bytes += segment.filter().memory() as u64;
+            weighted += segment.filter().rate() * segment.meta().keys as f64;
+        }
+        if run.keys > 0 {
+            run.rate = weighted / run.keys as f64;
+        }
+        Arc::new(run)
+    }
+
+    /// The kind of its filters, as far as they are in memory.
+    pub(super) fn filter_kind(&self) -> FilterKind {
+        let kinds = self.segments.iter().map(|s| s.filter().kind());
+        let mut filters = kinds.filter(|kind| *kind != FilterKind::None);
+        filters.next().unwrap_or(FilterKind::None)
     }
 
     /// The one segment whose key range holds `key`.
@@ -78,7 +117,7 @@ impl View {
             work.memtable_hits += 1;
             return Ok(Some(stored));
         }
-        self.find_in_runs(0, hash, key, work)
+        self.find_in_runs(0, 0, hash, key, work)
     }
 
     /// Starts loading what the filters of all runs will look at. In a run of many
@@ -105,11 +144,13 @@ impl View {
         None
     }
 
-    /// Asks the runs from number `from` on.
+    /// Asks the runs from number `from` on. `wasted` are those of which a block was read
+    /// before, one bit each.
     #[inline]
     pub(super) fn find_in_runs(
         &self,
         mut from: usize,
+        mut wasted: u64,
         hash: u64,
         key: &[u8],
         work: &mut LookupStats,
@@ -118,9 +159,26 @@ impl View {
             if let Some(record) = count(segment.find(key)?, work) {
                 return Ok(Some(record));
             }
+            wasted |= bit_of(place);
             from = place + 1;
         }
+        if wasted != 0 {
+            self.count_wasted(wasted, work);
+        }
         Ok(None)
+    }
+
+    /// Counts the blocks that a lookup read which found nothing.
+    #[cold]
+    #[inline(never)]
+    fn count_wasted(&self, wasted: u64, work: &mut LookupStats) {
+        // Those from the 64th on have one bit, which counts once.
+        for (place, run) in self.runs.iter().enumerate().take(64) {
+            if wasted & bit_of(place) != 0 {
+                work.wasted_reads += 1;
+                run.wasted.fetch_add(1, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The first run from number `from` on whose filter does not say no, and its
@@ -186,6 +244,11 @@ impl View {
     pub(super) fn segments(&self) -> impl Iterator<Item = &Arc<Segment>> {
         self.runs.iter().flat_map(|run| &run.segments)
     }
+}
+
+/// The bit of a run. There are far fewer than 64, beside merges that fail.
+pub(super) fn bit_of(place: usize) -> u64 {
+    1 << place.min(63)
 }
 
 /// Counts a block read; what it found.

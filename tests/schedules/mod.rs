@@ -53,7 +53,7 @@ fn options(memory: &Memory) -> Builder {
 fn options_at(memory: &Memory, clock: &Arc<SetClock>) -> Builder {
     Seen::builder(memory::STORE)
         .canon(Canon::raw())
-        .memory(16 << 10)
+        .memtable_size(16 << 10)
         .segment_size(64 << 10)
         .durability(Durability::Manual)
         .env(Env {

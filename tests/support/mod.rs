@@ -54,7 +54,7 @@ pub fn place() -> (tempfile::TempDir, PathBuf) {
 /// Options for small stores: raw keys, little memory, small segments.
 pub fn small(path: &Path) -> Builder {
     Seen::builder(path)
-        .memory(1 << 20)
+        .memtable_size(1 << 20)
         .segment_size(64 << 10)
         .durability(Durability::Manual)
 }

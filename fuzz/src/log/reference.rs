@@ -39,7 +39,7 @@ fn read_body(body: &[u8], version: u8) -> Option<Body<'_>> {
         }
         let (stored, replaces, after) = match (kind, version) {
             (1, _) => (inserted.clone(), 0, after),
-            (2, 2) => {
+            (2, 2..) => {
                 let (record, after) = take_bytes(after)?;
                 let stored = record::read(record).filter(|_| record.len() <= 255)?;
                 (stored, record.first().map_or(0, |head| head >> 3), after)

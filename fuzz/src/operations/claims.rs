@@ -300,14 +300,19 @@ impl Pair {
         let mut now = self.model.now;
         if script.rarely(3) {
             let then = script.number(now) % (1 << 40);
-            let in_doubt = |(key, _): &(Vec<u8>, Item)| self.model.is_in_doubt(key, then);
+            let in_doubt = |(key, item): &(Vec<u8>, Item)| {
+                let is_forget = matches!(item, Item::Forget);
+                self.model.is_in_doubt(key, then) || is_forget && self.model.expires_by(key, then)
+            };
             if !items.iter().any(in_doubt) {
                 batch.at(at(then));
                 now = then;
+                self.model.by_batch = true;
             }
         }
         let outcome = self.seen().apply(batch);
         self.expect_mixed(items, now, outcome);
+        self.model.by_batch = false;
     }
 
     fn expect_mixed(

@@ -10,6 +10,8 @@ use std::time::SystemTime;
 /// By keys, not URLs. What has expired is in the map until it is sure to be gone.
 #[derive(Debug, Default)]
 pub(super) struct Model {
+    /// The time is a batch's own: one before a grant does not say that the clock was ahead.
+    pub(super) by_batch: bool,
     pub(super) entries: Entries,
     pub(super) stamps: bool,
     /// The ages in seconds at which records expire: seen, fetched, failed.
@@ -118,6 +120,13 @@ impl Model {
         known.is_some_and(|record| !self.counts(record) && self.counts_at(record, then))
     }
 
+    /// Whether a key that counts will have expired at `then`: forgotten at that time, it is
+    /// gone for good, although it was not there any more.
+    pub(super) fn expires_by(&self, key: &[u8], then: u64) -> bool {
+        let known = self.entries.get(key);
+        known.is_some_and(|record| self.counts(record) && !self.counts_at(record, then))
+    }
+
     pub(super) fn insert(&mut self, key: &[u8], now: u64) -> bool {
         let is_new = self.at(key, now).is_none();
         if is_new {
@@ -176,11 +185,13 @@ impl Model {
         let since = Model::changed(record).unwrap_or(0);
         !self.counts_at(record, now)
             || match record.state {
-                State::Claimed { until, .. } => !(since <= now && now < seconds(until)),
+                State::Claimed { until, .. } => {
+                    !(since <= now || self.by_batch) || seconds(until) <= now
+                }
                 State::Failed {
                     retry_at: Some(retry_at),
                     ..
-                } => now < since || seconds(retry_at) <= now,
+                } => (now < since && !self.by_batch) || seconds(retry_at) <= now,
                 State::Fetched { .. } | State::Failed { retry_at: None, .. } => false,
                 _ => true,
             }

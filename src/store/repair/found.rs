@@ -10,6 +10,7 @@ use super::order;
 use super::report::Lost;
 use super::sources::{Fixed, Sources, is_file, length};
 use crate::error::{Error, Result};
+use crate::filter::FilterChoice;
 use crate::header::{self, FileKind, StoreId};
 use crate::manifest;
 use crate::options::Options;
@@ -82,6 +83,7 @@ pub(super) fn look(
         position,
         epoch: 0,
         expiry: Expiry::default(),
+        filters: FilterChoice::default(),
         complete: false,
         covered,
     })

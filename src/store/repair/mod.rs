@@ -25,6 +25,7 @@ use super::place::{Found, LOCK, UNFINISHED, numbered, survey};
 use super::scan::MemoryCursor;
 use crate::compact::{Merged, RunWriter, Source, Target};
 use crate::error::{Error, Result};
+use crate::filter::{FilterPlan, share};
 use crate::header::StoreId;
 use crate::manifest::{self, Manifest};
 use crate::options::Options;
@@ -177,6 +178,7 @@ fn first_manifest(into: &Path, sources: &Sources, options: &Options) -> Result<M
         counts: None,
         epoch: sources.epoch,
         expiry: options.expiry.applied_to(sources.expiry),
+        filters: options.filters(sources.filters),
     })
 }
 
@@ -199,7 +201,11 @@ fn target(into: &Path, options: &Options, manifest: &Manifest) -> Target {
         stamps: manifest.stamps,
         // No tombstone is written.
         records: manifest.stamps,
-        rate: options.rate,
+        // The store's only run.
+        filter: FilterPlan::for_rate(
+            manifest.filters.kind,
+            share(manifest.filters.rate, 1, 1, 0.0),
+        ),
         segment_size: options.segment_size,
         // The frames that are lost too: nobody is to look for them again.
         sequences: (1, manifest.sequence.saturating_sub(1)),

@@ -5,6 +5,7 @@ use super::ledger::Ledger;
 use super::logs::{LogFile, is_refused};
 use super::run::Piece;
 use crate::error::{Error, Result};
+use crate::filter::FilterChoice;
 use crate::header::StoreId;
 use crate::log::Known;
 use crate::manifest::Manifest;
@@ -46,6 +47,7 @@ pub(super) struct Sources {
     /// The epoch of the last claims, as far as a manifest tells.
     pub(super) epoch: u64,
     pub(super) expiry: Expiry,
+    pub(super) filters: FilterChoice,
     /// Whether a manifest has said that these are all.
     pub(super) complete: bool,
     /// Without a manifest: the frames that are in segments, as first and last numbers.
@@ -112,6 +114,7 @@ fn named(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest, ledger: &Ledger<'_>) ->
         position: manifest.position,
         epoch: manifest.epoch,
         expiry: manifest.expiry,
+        filters: manifest.filters,
         complete: true,
         covered: Vec::new(),
     })

@@ -119,6 +119,7 @@ impl Maker {
             .canon(canon)
             .stamps(self.kind.stamps)
             .writes(self.kind.writes)
+            .filter(self.kind.filter)
             .driver(Driver::Manual)
             .env(env);
         if self.kind.stamps {

@@ -4,7 +4,7 @@ use super::maker::{Batch, Maker};
 use crate::support::{ENOSPC, at, inserted};
 use seendb::vfs::Vfs;
 use seendb::vfs::sim::{Fault, OperationKind, Sim};
-use seendb::{Record, Seen, Writes};
+use seendb::{FilterKind, Record, Seen, Writes};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -67,8 +67,9 @@ pub struct Kind {
     pub standard: bool,
     pub stamps: bool,
     pub writes: Writes,
+    pub filter: FilterKind,
     pub seed: u64,
-    /// Of the format; what there is of version 1 is in tests/fixtures.
+    /// Of the format; what there is of older versions is in tests/fixtures.
     pub version: u32,
 }
 
@@ -88,8 +89,9 @@ impl Kind {
         standard: false,
         stamps: true,
         writes: Writes::Pwrite,
+        filter: FilterKind::Blocked,
         seed: 1,
-        version: 2,
+        version: 3,
     };
     pub const KILLED: Kind = Kind {
         end: End::Killed,
@@ -102,12 +104,15 @@ impl Kind {
         let plain = |kind: Kind| Kind {
             standard: true,
             stamps: false,
+            filter: FilterKind::Bloom,
             ..kind
         };
         let long_run = |kind: Kind| Kind {
             long_run: true,
+            filter: FilterKind::Fuse,
             ..kind
         };
+        let older = |version: u32, kind: Kind| Kind { version, ..kind };
         vec![
             Kind::CLOSED,
             Kind::KILLED,
@@ -117,20 +122,17 @@ impl Kind {
             long_run(plain(Kind::KILLED)),
             Kind {
                 writes: Writes::Map,
+                filter: FilterKind::None,
                 ..Kind::KILLED
             },
             Kind {
                 end: End::KilledTwice,
                 ..Kind::KILLED
             },
-            Kind {
-                version: 1,
-                ..Kind::CLOSED
-            },
-            Kind {
-                version: 1,
-                ..Kind::KILLED
-            },
+            older(1, Kind::CLOSED),
+            older(1, Kind::KILLED),
+            older(2, Kind::CLOSED),
+            older(2, Kind::KILLED),
         ]
     }
 }
@@ -171,8 +173,8 @@ fn long_urls() -> Vec<String> {
 
 impl Specimen {
     pub fn new(kind: Kind) -> Specimen {
-        if kind.version == 1 {
-            return Specimen::of_version_1(kind);
+        if kind.version < Kind::CLOSED.version {
+            return Specimen::of_older_version(kind);
         }
         let mut maker = Maker::new(kind);
         let seen = maker.open();
@@ -224,8 +226,8 @@ impl Specimen {
         maker.finish(Some(settled))
     }
 
-    /// Stores that 0.1 wrote, with inserts alone.
-    fn of_version_1(kind: Kind) -> Specimen {
+    /// Stores of an older version, with inserts alone.
+    fn of_older_version(kind: Kind) -> Specimen {
         let entries = |from: usize, to: usize, seconds: u64| {
             let record = inserted(Some(at(1_767_225_600 + seconds)));
             let key = |i| format!("https://example.com/{i:02}").into_bytes();
@@ -241,7 +243,8 @@ impl Specimen {
                 entries(0, 4, 0).chain(entries(4, 6, 1)).collect(),
             ),
         };
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/v1");
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+        let dir = fixtures.join(format!("v{}", kind.version));
         let read = |entry: std::fs::DirEntry| {
             let name = entry.file_name().to_string_lossy().into_owned();
             (name, std::fs::read(entry.path()).unwrap())

@@ -56,7 +56,7 @@ impl Session {
         let builder = Seen::builder(PATH)
             .canon(Canon::raw())
             .stamps(setting.stamps)
-            .memory(1 << 20)
+            .memtable_size(1 << 20)
             .segment_size(64 << 10)
             .durability(setting.durability)
             .writes(setting.writes)
