@@ -5,6 +5,7 @@
 
 mod ages;
 mod batches;
+mod bench;
 mod claim;
 mod columns;
 mod compact;
@@ -103,6 +104,7 @@ enum Command {
     Compact(compact::Args),
     Repair(repair::Args),
     Plan(plan::Args),
+    Bench(bench::Args),
 }
 
 /// Runs the program with the arguments of the process.
@@ -133,6 +135,7 @@ pub fn run() -> ExitCode {
         Command::Compact(args) => compact::run(&args),
         Command::Repair(args) => repair::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Bench(args) => bench::run(&args),
     };
     ExitCode::from(status.unwrap_or_else(|failure| {
         note(failure);

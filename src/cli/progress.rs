@@ -68,6 +68,14 @@ impl Progress {
         }
     }
 
+    /// How far one of several parts of the work is.
+    pub(super) fn part(&self, what: &str, of: &str, done: u64, total: u64) {
+        if let Some(bar) = &self.0 {
+            let percent = (done as f64 * 100.0 / (total as f64).max(1.0)).min(100.0);
+            bar.set_message(format!("{what} {of}, {percent:.0} %"));
+        }
+    }
+
     /// What is being done, when there is no count.
     pub(super) fn doing(&self, what: &str) {
         if let Some(bar) = &self.0 {

@@ -44,6 +44,10 @@ impl Rejects {
         }
     }
 
+    pub(super) fn count(&self) -> u64 {
+        self.0
+    }
+
     pub(super) fn any(&self) -> bool {
         self.0 > 0
     }

@@ -17,7 +17,7 @@ Examples:
 Counts URLs by state: seen (and nothing else), claimed, fetched, failed. What has expired
 counts until a merge has removed it, and so do claims that ran out.
 Rates are the needless reads that a lookup of a new URL costs: asked for, and expected of the
-filters that there are, in all and by run, the newest first.
+filters that there are, in all and by run, the newest first. `seen bench` measures them.
 The lookup counters are those of the process that asks, so here they are zero; `seen new`,
 `has` and `get` print theirs with --counters.
 
