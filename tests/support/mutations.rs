@@ -23,6 +23,7 @@ const IMMEDIATE: &str = "immediate_answers_only_what_is_durable";
 const MODEL: &str = "a_store_answers_as_a_map_does";
 const SYNCS: &str = "what_a_failed_sync_lost_is_not_relied_on";
 const COUNT: &str = "a_count_is_exact_whatever_expires_in_a_merge";
+const RATE: &str = "the_rate_holds_as_a_store_grows";
 const CLAIMED: &str = "a_url_is_claimed_by_one_at_a_time";
 const EXPIRED: &str = "an_expired_url_is_new_exactly_once";
 const FORGOTTEN: &str = "forgetting_gives_the_room_back";
@@ -405,5 +406,40 @@ pub const ALL: &[Mutation] = &[
         "            leave_epochs_out(&mut manifest);",
         "            let _ = leave_epochs_out;",
         &["repair_gives_no_token_twice"],
+    ),
+    mutation(
+        "a filter's checksum is not compared",
+        "src/segment/open.rs",
+        "    if computed != part.crc {",
+        "    if computed != part.crc && name != \"a filter\" {",
+        &["a_damaged_filter_is_never_a_no"],
+    ),
+    mutation(
+        "a filter says no to a key that it was given",
+        "src/filter/blocked.rs",
+        "        all & 1 == 1",
+        "        all & 1 == 1 && hash & 0xfff != 7",
+        &[LIB],
+    ),
+    mutation(
+        "shares of a rate are those by size alone",
+        "src/filter/budget.rs",
+        "    by_size.min(left).max(by_size * LEAST)",
+        "    by_size.min(left.max(by_size)).max(by_size * LEAST)",
+        &[RATE],
+    ),
+    mutation(
+        "a merge in progress counts with its output alone",
+        "src/store/plan.rs",
+        "            rates += plan.rate.max(before);",
+        "            rates += plan.rate + before * 0.0;",
+        &[RATE],
+    ),
+    mutation(
+        "a memory is no bound for new filters",
+        "src/store/plan.rs",
+        "Size::within(choice.kind, rate, keys, free);",
+        "Size::within(choice.kind, rate, keys, free.max(u64::MAX));",
+        &["a_memory_is_held"],
     ),
 ];
