@@ -436,10 +436,10 @@ pub const ALL: &[Mutation] = &[
         &[RATE],
     ),
     mutation(
-        "a memory is no bound for new filters",
-        "src/store/plan.rs",
-        "Size::within(choice.kind, rate, keys, free);",
-        "Size::within(choice.kind, rate, keys, free.max(u64::MAX));",
+        "a memory is taken for more than it is",
+        "src/filter/budget.rs",
+        "memory.saturating_sub(memtables)",
+        "(memory * 8).saturating_sub(memtables)",
         &["a_memory_is_held"],
     ),
 ];
