@@ -1,6 +1,6 @@
-//! What is measured in a process of its own.
+//! What is measured in a process of its own; prints a name and a number a line.
 
-use crate::{Outcome, open};
+use crate::{Outcome, kernel, questions, stores};
 use seendb::Seen;
 use std::io::{BufRead, Write};
 use std::path::Path;
@@ -11,52 +11,97 @@ use std::time::Instant;
 const FULL: u64 = (56 << 20) / 100 * 99;
 
 pub(crate) fn run(args: &[String]) -> Outcome<()> {
-    let [mode, store] = args else {
-        return Err("--child needs a mode and a store".into());
-    };
-    let store = Path::new(store);
-    match mode.as_str() {
-        "write" => opening(|| open(store, true)),
-        "read" => opening(|| Ok(Seen::open_read_only(store)?)),
-        "fill" => fill(store),
-        _ => Err(format!("no such mode: {mode}").into()),
+    let (mode, paths) = args.split_first().ok_or("--child needs a mode")?;
+    let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
+    match (mode.as_str(), paths.as_slice()) {
+        ("write", &[store]) => opening(|| Ok(stores::builder(store).open()?)),
+        ("read", &[store]) => opening(|| Ok(Seen::open_read_only(store)?)),
+        ("remember", &[store, present, absent]) => memory(store, present, absent),
+        ("find", &[store, present]) => lookups(store, present, true),
+        ("miss", &[store, absent]) => lookups(store, absent, false),
+        ("fill", &[store]) => fill(store),
+        _ => Err(format!("no such mode, or not with {} paths: {mode}", paths.len()).into()),
     }
 }
 
-/// Prints the time it takes to open, in ms; blocks read; entries; bytes of
-/// anonymous memory added, and in all; entries read from logs.
+/// How long it takes to open, and what is read meanwhile.
 fn opening(open: impl FnOnce() -> Outcome<Seen>) -> Outcome<()> {
-    let before = anonymous()?;
+    let read = kernel::bytes_read()?;
     let start = Instant::now();
     let seen = open()?;
     let millis = start.elapsed().as_secs_f64() * 1e3;
-    let after = anonymous()?;
+    let read = kernel::bytes_read()? - read;
     let stats = seen.stats();
-    println!(
-        "{millis} {} {} {} {after} {}",
-        stats.lookup.blocks_read,
-        stats.entries,
-        after.saturating_sub(before),
-        seen.recovery().entries
-    );
+    println!("millis: {millis}");
+    println!("blocks: {}", stats.lookup.blocks_read);
+    println!("entries: {}", stats.entries);
+    println!("recovered: {}", seen.recovery().entries);
+    println!("bytes read: {read}");
+    println!("resident: {}", stats.memory.filters + stats.memory.indexes);
     Ok(seen.close()?)
 }
 
-/// Anonymous memory of this process, in bytes.
-fn anonymous() -> Outcome<u64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))
-        .ok_or("no RssAnon in /proc/self/status")?;
-    let kib: u64 = line.trim().trim_end_matches(" kB").parse()?;
-    Ok(kib * 1024)
+/// The memory that an open store takes, when URLs that are there and others were looked up.
+fn memory(store: &Path, present: &Path, absent: &Path) -> Outcome<()> {
+    let anonymous = kernel::anonymous()?;
+    let mapped = kernel::mapped()?;
+    let seen = stores::builder(store).open()?;
+    let opened = kernel::anonymous()? - anonymous;
+    for (path, expected) in [(present, true), (absent, false)] {
+        for url in questions::read(path)? {
+            assert_eq!(seen.contains(&url?)?, expected);
+        }
+    }
+    let memtables = seen.stats().memory.memtables;
+    println!("opened: {}", opened.saturating_sub(memtables));
+    let in_all = kernel::anonymous()?;
+    let added = in_all.saturating_sub(anonymous + memtables);
+    println!("anonymous: {added}");
+    println!("in all: {in_all}");
+    println!("mapped: {}", kernel::mapped()?.saturating_sub(mapped));
+    Ok(seen.close()?)
+}
+
+/// Opens the store, whose files are not in the page cache, and looks each URL up. Counts what
+/// was read from the disk, for all together and for the one with the most.
+fn lookups(store: &Path, path: &Path, expected: bool) -> Outcome<()> {
+    let urls: Vec<Vec<u8>> = questions::read(path)?.collect::<Result<_, _>>()?;
+    let seen = stores::builder(store).open()?;
+    let work = seen.stats().lookup;
+    let (read, faults) = (kernel::bytes_read()?, kernel::reading_faults()?);
+    let requests = kernel::requests(store)?;
+    let mut most = (0, 0);
+    let mut before = (read, faults);
+    let mut nanos = 0;
+    for url in &urls {
+        let start = Instant::now();
+        assert_eq!(seen.contains(url)?, expected);
+        nanos += start.elapsed().as_nanos();
+        let now = (kernel::bytes_read()?, kernel::reading_faults()?);
+        most = (most.0.max(now.0 - before.0), most.1.max(now.1 - before.1));
+        before = now;
+    }
+    let work = seen.stats().lookup.since(&work);
+    println!("lookups: {}", work.lookups);
+    println!("blocks: {}", work.blocks_read);
+    println!("block bytes: {}", work.bytes_read);
+    println!("bytes: {}", before.0 - read);
+    println!("most bytes: {}", most.0);
+    println!("faults: {}", before.1 - faults);
+    println!("most faults: {}", most.1);
+    if let Some((before, now)) = requests.zip(kernel::requests(store)?) {
+        println!("requests of the disk: {}", now.0 - before.0);
+        println!("bytes of the disk: {}", now.1 - before.1);
+    }
+    println!("nanos: {nanos}");
+    println!("asked rate: {}", seen.stats().filter.asked);
+    Ok(seen.close()?)
 }
 
 /// Inserts batches of lines that end with an empty one, and says after each
 /// whether the log is full.
 fn fill(store: &Path) -> Outcome<()> {
-    let seen = open(store, true)?;
+    let seen = stores::builder(store).open()?;
     let mut out = std::io::stdout().lock();
     let mut batch: Vec<Vec<u8>> = Vec::new();
     for line in std::io::stdin().lock().split(b'\n') {

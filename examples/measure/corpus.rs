@@ -36,7 +36,13 @@ impl Corpus {
         corpus
     }
 
-    fn push(&mut self, url: &[u8]) {
+    /// Leaves none, and keeps the room.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    pub(crate) fn push(&mut self, url: &[u8]) {
         self.bytes.extend_from_slice(url);
         self.ends.push(self.bytes.len());
     }
@@ -88,7 +94,8 @@ impl Corpus {
             text.clear();
             text.extend_from_slice(url);
             if let Some(last) = text.last_mut() {
-                *last ^= 1;
+                // A line must stay one.
+                *last = if *last ^ 1 == b'\n' { b'~' } else { *last ^ 1 };
             }
             while known.contains(text.as_slice()) {
                 text.push(b'~');

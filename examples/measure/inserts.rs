@@ -1,66 +1,68 @@
 //! How long it takes to record all URLs.
 
-use crate::table::{self, Row};
-use crate::{BATCH, Outcome, Plan, Set, open, time};
-use seendb::Seen;
+use crate::goals::{Cell, Goal, Table};
+use crate::{BATCH, Outcome, Plan, Set, kernel, median, progress, stores, time};
 use std::hint::black_box;
-use std::path::PathBuf;
+
+/// What one load takes, in ns a URL.
+struct Load {
+    /// Until all is safe from a power loss.
+    synced: f64,
+    /// Until all flushes and merges are finished, too.
+    settled: f64,
+    /// Of all threads, until then.
+    cpu: f64,
+}
 
 /// Each round makes a new set and new stores; only inserting is timed.
-pub(crate) fn measure(plan: &Plan) -> Outcome<()> {
+pub(crate) fn measure(plan: &Plan, table: &mut Table) -> Outcome<()> {
     let urls: Vec<&[u8]> = plan.urls.iter().collect();
-    let count = urls.len();
-    let mut batches = Row::new("insert, batches of 1,000, sync at the end", Some(4.0));
-    let mut at_rest = Row::new("  ... until all is flushed too", None);
-    let mut single = Row::new("insert, one at a time, sync at the end", None);
-    let mut single_at_rest = Row::new("  ... until all is flushed too", None);
-    for round in 0..plan.rounds.div_ceil(2) {
-        let set = time_set(&urls)?;
-        let (seen, path) = fresh(plan, round)?;
-        let synced = time(count, || {
-            let mut new = 0;
-            for batch in urls.chunks(BATCH) {
-                new += seen.insert_many(batch)?.iter().filter(|&&n| n).count();
-            }
-            assert_eq!(new, count);
-            Ok(seen.sync()?)
-        })?;
-        let flushed = time(count, || Ok(seen.flush()?))?;
-        for (row, store) in [(&mut batches, synced), (&mut at_rest, synced + flushed)] {
-            row.note(0, set);
-            row.note(1, store);
+    for (name, batch, goals) in [
+        (
+            "insert, batches of 1,000",
+            BATCH,
+            [Goal::AtMost(1.2), Goal::AtMost(2.5)],
+        ),
+        ("insert, one at a time", 1, [Goal::None, Goal::None]),
+    ] {
+        let mut rounds = Vec::new();
+        for round in 0..plan.rounds.div_ceil(2) {
+            progress(&format!("{name}, round {round}"));
+            rounds.push((time_set(&urls)?, load(plan, &urls, batch)?));
         }
-        seen.close()?;
-        std::fs::remove_dir_all(path)?;
-
-        let set = time_set(&urls)?;
-        let (seen, path) = fresh(plan, round)?;
-        let synced = time(count, || {
-            let mut new = 0;
-            for url in &urls {
-                new += usize::from(seen.insert(url)?);
-            }
-            assert_eq!(new, count);
-            Ok(seen.sync()?)
-        })?;
-        let flushed = time(count, || Ok(seen.flush()?))?;
-        for (row, store) in [
-            (&mut single, synced),
-            (&mut single_at_rest, synced + flushed),
+        let of_set = |part: fn(&Load) -> f64| median(rounds.iter().map(|(set, _)| part(set)));
+        let cell = |part: fn(&Load) -> f64, goal| {
+            let nanos = median(rounds.iter().map(|(_, store)| part(store)));
+            let ratio = median(rounds.iter().map(|(set, store)| part(store) / part(set)));
+            Cell::ratio(nanos, ratio, goal)
+        };
+        let [synced, settled] = goals;
+        for (name, part, goal) in [
+            (
+                format!("{name}, to `sync()`"),
+                (|load| load.synced) as fn(&Load) -> f64,
+                synced,
+            ),
+            (
+                "... to all flushes and merges finished".into(),
+                |load| load.settled,
+                settled,
+            ),
+            (
+                "... processor time of all threads".into(),
+                |load| load.cpu,
+                Goal::None,
+            ),
         ] {
-            row.note(0, set);
-            row.note(1, store);
+            table.times(name, of_set(part), cell(part, goal), None);
         }
-        seen.close()?;
-        std::fs::remove_dir_all(path)?;
     }
-    let rows = [batches, at_rest, single, single_at_rest];
-    table::print("Inserts", &["  store"], &rows);
     Ok(())
 }
 
-fn time_set(urls: &[&[u8]]) -> Outcome<f64> {
+fn time_set(urls: &[&[u8]]) -> Outcome<Load> {
     let mut set = Set::new();
+    let cpu = kernel::cpu()?;
     let nanos = time(urls.len(), || {
         let mut new = 0;
         for url in urls {
@@ -69,11 +71,41 @@ fn time_set(urls: &[&[u8]]) -> Outcome<f64> {
         assert_eq!(new, urls.len());
         Ok(())
     })?;
+    let cpu = kernel::cpu()? - cpu;
     black_box(&set);
-    Ok(nanos)
+    Ok(Load {
+        synced: nanos,
+        settled: nanos,
+        cpu: cpu as f64 / urls.len() as f64,
+    })
 }
 
-fn fresh(plan: &Plan, round: usize) -> Outcome<(Seen, PathBuf)> {
-    let path = plan.dir.join(format!("insert-{round}"));
-    Ok((open(&path, true)?, path))
+fn load(plan: &Plan, urls: &[&[u8]], batch: usize) -> Outcome<Load> {
+    let path = plan.dir.join("inserts");
+    let seen = stores::builder(&path).create()?;
+    let cpu = kernel::cpu()?;
+    let synced = time(urls.len(), || {
+        let mut new = 0;
+        if batch == 1 {
+            for url in urls {
+                new += usize::from(seen.insert(url)?);
+            }
+        } else {
+            for urls in urls.chunks(batch) {
+                new += seen.insert_many(urls)?.iter().filter(|&&n| n).count();
+            }
+        }
+        assert_eq!(new, urls.len());
+        Ok(seen.sync()?)
+    })?;
+    let rest = time(urls.len(), || stores::settle(&seen))?;
+    let cpu = kernel::cpu()? - cpu;
+    assert_eq!(seen.len(), urls.len() as u64);
+    seen.close()?;
+    std::fs::remove_dir_all(path)?;
+    Ok(Load {
+        synced,
+        settled: synced + rest,
+        cpu: cpu as f64 / urls.len() as f64,
+    })
 }

@@ -1,8 +1,8 @@
 //! How long it takes to look URLs up, at rest, with everything in memory.
 
 use crate::corpus::Corpus;
-use crate::table::{self, Row};
-use crate::{Outcome, Plan, open, time};
+use crate::goals::{Cell, Goal, Table};
+use crate::{Outcome, Plan, median, progress, stores, time};
 use seendb::Seen;
 use std::hint::black_box;
 use std::path::Path;
@@ -35,6 +35,36 @@ impl Asked for Seen {
     fn has_many(&self, urls: &[&[u8]]) -> Outcome<usize> {
         let found = self.get_many(urls)?;
         Ok(found.iter().filter(|record| record.is_some()).count())
+    }
+}
+
+/// How calls follow each other.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    Loop,
+    Serialised,
+    Batches,
+    TwoThreads,
+}
+
+use Form::{Batches, Loop, Serialised, TwoThreads};
+
+const FORMS: [Form; 4] = [Loop, Serialised, Batches, TwoThreads];
+
+impl Form {
+    /// The nanoseconds of a lookup. All URLs are there, or none, as `expected` says.
+    fn time<A: Asked>(self, asked: &A, urls: &Corpus, expected: bool) -> Outcome<f64> {
+        match self {
+            Loop => in_a_loop(asked, urls, expected),
+            Serialised => serialised(asked, urls, expected),
+            Batches => in_batches(asked, urls, expected),
+            TwoThreads => on_two_threads(asked, urls, expected),
+        }
+    }
+
+    /// The nanoseconds of a lookup in a store.
+    pub(crate) fn time_store(self, seen: &Seen, urls: &Corpus, expected: bool) -> Outcome<f64> {
+        self.time(seen, urls, expected)
     }
 }
 
@@ -95,104 +125,124 @@ fn on_two_threads<A: Asked>(asked: &A, urls: &Corpus, expected: bool) -> Outcome
     })
 }
 
-/// A row of the table.
-#[derive(Clone, Copy)]
-struct Kind {
-    name: &'static str,
-    form: Form,
-    /// Whether the URLs are there.
-    present: bool,
-    goal: Option<f64>,
-}
+/// Who is asked: the set, and both stores.
+const SET: usize = 0;
+const COMPACTED: usize = 1;
+const EIGHT: usize = 2;
 
-#[derive(Clone, Copy)]
-enum Form {
-    Loop,
-    Serialised,
-    Batches,
-    TwoThreads,
-}
+/// The times of a round, by form, by whether URLs are there, and by who is asked.
+type Round = [[[f64; 3]; 2]; FORMS.len()];
 
-impl Kind {
-    fn run<A: Asked>(self, asked: &A, plan: &Plan) -> Outcome<f64> {
-        let urls = if self.present {
-            &plan.lookups
-        } else {
-            &plan.absent
-        };
-        match self.form {
-            Form::Loop => in_a_loop(asked, urls, self.present),
-            Form::Serialised => serialised(asked, urls, self.present),
-            Form::Batches => in_batches(asked, urls, self.present),
-            Form::TwoThreads => on_two_threads(asked, urls, self.present),
-        }
-    }
-}
-
-pub(crate) fn measure(plan: &Plan, compacted: &Path, eight: &Path) -> Outcome<()> {
-    let compacted = open(compacted, true)?;
-    let eight = open(eight, true)?;
-    for (seen, runs) in [(&compacted, 1), (&eight, 8)] {
+pub(crate) fn measure(
+    plan: &Plan,
+    compacted: &Path,
+    eight: &Path,
+    table: &mut Table,
+) -> Outcome<()> {
+    let compacted = stores::builder(compacted).open()?;
+    let eight = stores::builder(eight).open()?;
+    for (seen, runs) in [(&compacted, 1), (&eight, stores::RUNS as u64)] {
         let stats = seen.stats();
         assert_eq!((stats.runs, stats.memtable_entries), (runs, 0));
     }
-    let forms = [
-        ("miss, single calls", "hit, single calls", Form::Loop),
+    let mut rounds: Vec<Round> = Vec::new();
+    for round in 0..=plan.rounds {
+        progress(&format!("lookups, round {round}"));
+        let mut times = Round::default();
+        for (form, times) in FORMS.into_iter().zip(&mut times) {
+            for (present, times) in [false, true].into_iter().zip(times) {
+                let urls = if present { &plan.lookups } else { &plan.absent };
+                times[SET] = form.time(&plan.set, urls, present)?;
+                times[COMPACTED] = form.time(&compacted, urls, present)?;
+                times[EIGHT] = form.time(&eight, urls, present)?;
+            }
+        }
+        // The first round brings everything into memory.
+        if round > 0 {
+            rounds.push(times);
+        }
+    }
+    for (name, form, present, goals) in [
+        (
+            "miss, single calls",
+            Loop,
+            false,
+            [at_most(1.2), at_most(2.5)],
+        ),
+        (
+            "hit, single calls",
+            Loop,
+            true,
+            [at_most(2.7), at_most(4.2)],
+        ),
         (
             "miss, each waits for the one before",
-            "hit, each waits for the one before",
-            Form::Serialised,
+            Serialised,
+            false,
+            [at_most(0.8), Goal::None],
         ),
-        ("miss, get_many of 64", "hit, get_many of 64", Form::Batches),
         (
-            "miss, two threads, time that passes",
-            "hit, two threads, time that passes",
-            Form::TwoThreads,
+            "hit, each waits for the one before",
+            Serialised,
+            true,
+            [at_most(1.0), Goal::None],
         ),
-    ];
-    let mut rows = Vec::new();
-    for (miss, hit, form) in forms {
-        let is_loop = matches!(form, Form::Loop);
-        for (name, present, most) in [(miss, false, 3.0), (hit, true, 7.0)] {
-            let goal = is_loop.then_some(most);
-            let kind = Kind {
-                name,
-                form,
-                present,
-                goal,
-            };
-            rows.push((kind, Row::new(kind.name, kind.goal)));
-        }
+        (
+            "miss, `get_many` of 64, to the set's single calls",
+            Batches,
+            false,
+            [at_most(0.6), Goal::None],
+        ),
+        (
+            "hit, `get_many` of 64, to the set's single calls",
+            Batches,
+            true,
+            [at_most(1.8), Goal::None],
+        ),
+    ] {
+        // The set has no batches.
+        let of_set = if matches!(form, Batches) { Loop } else { form };
+        let of =
+            |round: &Round, form: Form, who: usize| round[form as usize][usize::from(present)][who];
+        let cell = |who: usize, goal| {
+            let nanos = median(rounds.iter().map(|round| of(round, form, who)));
+            let ratios = rounds.iter().map(|r| of(r, form, who) / of(r, of_set, SET));
+            Cell::ratio(nanos, median(ratios), goal)
+        };
+        let set = median(rounds.iter().map(|round| of(round, of_set, SET)));
+        let [one, many] = goals;
+        table.times(name, set, cell(COMPACTED, one), Some(cell(EIGHT, many)));
     }
-    for round in 0..=plan.rounds {
-        for (kind, row) in &mut rows {
-            let mut warm = Row::new("", None);
-            // The first round brings everything into memory.
-            let row = if round == 0 { &mut warm } else { row };
-            row.note(0, kind.run(&plan.set, plan)?);
-            row.note(1, kind.run(&compacted, plan)?);
-            row.note(2, kind.run(&eight, plan)?);
-        }
+    for (name, present) in [
+        ("miss, two threads, times the lookups of one", 0),
+        ("hit, two threads, times the lookups of one", 1),
+    ] {
+        let times = |who: usize| {
+            rounds
+                .iter()
+                .map(move |r| r[TwoThreads as usize][present][who])
+        };
+        let cell = |who: usize, goal| {
+            let gains = rounds
+                .iter()
+                .map(|r| r[Loop as usize][present][who] / r[TwoThreads as usize][present][who]);
+            Cell::ratio(median(times(who)), median(gains), goal)
+        };
+        let goal = Goal::AtLeast(1.8);
+        let eight = Some(cell(EIGHT, Goal::None));
+        table.times(name, median(times(SET)), cell(COMPACTED, goal), eight);
     }
-    let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
-    table::print("Lookups at rest", &["compact", " 8 runs"], &rows);
-    for (name, seen) in [("after compact()", &compacted), ("8 runs", &eight)] {
+    for seen in [compacted, eight] {
         let work = seen.stats().lookup;
-        println!(
-            "{name}: {} lookups, {} hits, {} filter skips, {} key range skips, {} blocks read, \
-             {} false positives",
-            work.lookups,
-            work.hits,
-            work.filter_skips,
-            work.key_range_skips,
-            work.blocks_read,
-            work.false_positives
-        );
         assert_eq!(
             work.runs_considered,
             work.key_range_skips + work.filter_skips + work.blocks_read
         );
+        seen.close()?;
     }
-    compacted.close()?;
-    Ok(eight.close()?)
+    Ok(())
+}
+
+fn at_most(most: f64) -> Goal {
+    Goal::AtMost(most)
 }
