@@ -21,6 +21,15 @@ fn value(file: &str, name: &str) -> Outcome<u64> {
     Ok(value.parse()?)
 }
 
+/// How many threads of all programs ran or wanted to in the last minute, on how many
+/// processors: with others at work, ratios hold less, and two threads are not twice as fast.
+pub(crate) fn surroundings() -> Outcome<String> {
+    let loads = fs::read_to_string("/proc/loadavg")?;
+    let load = loads.split_whitespace().next().unwrap_or_default();
+    let cores = std::thread::available_parallelism()?;
+    Ok(format!("{cores} cores, load average {load} before this"))
+}
+
 /// Anonymous memory of this process, in bytes.
 pub(crate) fn anonymous() -> Outcome<u64> {
     Ok(value("/proc/self/status", "RssAnon:")? << 10)

@@ -121,9 +121,10 @@ fn main() -> Outcome<()> {
         _ => return Err("give a file of URLs, or --generate N".into()),
     };
     println!(
-        "{label}: {} URLs, mean length {:.1} bytes",
+        "{label}: {} URLs, mean length {:.1} bytes; {}",
         urls.len(),
-        urls.mean_length()
+        urls.mean_length(),
+        kernel::surroundings()?
     );
     progress("the set");
     let urls = urls.shuffled(1);

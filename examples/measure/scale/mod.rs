@@ -43,7 +43,10 @@ impl Drop for End<'_> {
 }
 
 pub(crate) fn measure(count: u64, asked: usize, dir: &Path) -> Outcome<()> {
-    println!("{count} generated URLs, one after the other");
+    println!(
+        "{count} generated URLs, one after the other; {}",
+        kernel::surroundings()?
+    );
     progress("loading");
     let path = dir.join("scale");
     let seen = stores::builder(&path).create()?;
