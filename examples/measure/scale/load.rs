@@ -8,8 +8,8 @@ use seendb::Seen;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Batches that are read ahead. Reading them takes time too, and is not counted: a tenth of
-/// what inserting them takes.
+/// Batches that are read ahead: a fraction of a memtable. Reading them is not counted, and
+/// background work goes on meanwhile.
 const AHEAD: usize = 50;
 /// URLs between two lines of progress.
 const TOLD: u64 = 1_000_000;
