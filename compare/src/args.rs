@@ -26,8 +26,9 @@ pub(crate) struct Args {
     /// URLs that are looked up of each kind: present and absent.
     #[arg(long, value_name = "L", default_value_t = 500_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) lookups: u64,
-    /// URLs that are looked up of each kind when the store's files are not in memory.
-    #[arg(long, value_name = "L", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    /// URLs that are looked up of each kind when the store's files are not in memory. Few, as
+    /// what they read is in memory then.
+    #[arg(long, value_name = "L", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) cold: u64,
     /// The cache of those that have one of their own.
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..=1 << 20))]

@@ -74,6 +74,8 @@ impl Rival for Store {
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
         connection.execute_batch(&memory(self.settings))?;
+        // One for all lookups: else each takes locks, and gives them back.
+        connection.execute_batch("BEGIN")?;
         Ok(Box::new(Asked(connection)))
     }
 
