@@ -296,4 +296,24 @@ mod tests {
         let rest = corpus.portions(2).next().unwrap().unwrap();
         assert!(rest.iter().eq(all[2_000..].iter().map(Vec::as_slice)));
     }
+
+    #[test]
+    fn more_than_fit_into_memory_come_in_portions() {
+        let count = 26_000_000;
+        let corpus = Corpus::Generated { count };
+        assert!(!corpus.fits());
+        let portions: Vec<Packed> = corpus.portions(26_200).map(Result::unwrap).collect();
+        let sizes: Vec<usize> = portions.iter().map(Packed::len).collect();
+        assert_eq!(sizes, [62_626]);
+        let first = corpus.portions(25_000).next().unwrap().unwrap();
+        assert_eq!(first.len(), 1_000_000);
+        let order = Permutation::new(count, INSERTS);
+        for (portion, turn) in [(&first, 25_000_000), (&portions[0], 26_200_000)] {
+            let url = generator::url(SEED, order.at(place(turn)));
+            assert_eq!(portion.get(0), url.as_bytes());
+        }
+        let last = portions[0].get(62_625);
+        let url = generator::url(SEED, order.at(place(corpus.inserted() - 1)));
+        assert_eq!(last, url.as_bytes());
+    }
 }

@@ -72,6 +72,8 @@ mod tests {
         std::thread::spawn(move || work(unit)).join().unwrap();
         work(unit);
         let cpu = meter.cpu();
-        assert!(cpu >= unit * 2 && cpu < unit * 3, "{cpu:?}");
+        // Other tests may have worked meanwhile, but not on this thread.
+        assert!(cpu >= unit * 2, "{cpu:?}");
+        assert!(meter.own >= unit * 2 && meter.own < unit * 3);
     }
 }

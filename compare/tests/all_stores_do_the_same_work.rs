@@ -65,3 +65,23 @@ fn all_stores_do_the_same_work() {
     command.arg("--redraw").arg(&json);
     assert_eq!(stdout(&mut command), table);
 }
+
+/// Those that can be compacted, and those that cannot.
+#[test]
+fn a_compacted_store_answers_the_same() {
+    let dir = tempfile::tempdir().unwrap();
+    let json = dir.path().join("out.json");
+    let mut command = compare(dir.path());
+    command.args("--generate 2000 --rounds 1 --lookups 500 --cold 200 --cache 64".split(' '));
+    command.arg("--compact").arg("--json").arg(&json);
+    let table = stdout(&mut command);
+    assert!(table.contains("; compacted; "), "{table}");
+    let report: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    let rivals = report["rivals"].as_array().unwrap();
+    for name in NAMES {
+        let found = rivals.iter().find(|rival| rival["name"] == name);
+        let time = &found.unwrap()["rounds"][0]["compact_time"]["value"];
+        let can = !["set", "fst"].contains(&name);
+        assert_eq!(time.is_number(), can, "{name}");
+    }
+}
