@@ -265,6 +265,30 @@ fn what_is_wrong_is_told_with_status_2() {
         (&["--fpr", "1%"], "give --urls"),
         (&[], "give --urls"),
         (&["--urls", "1M", "STORE"], "unexpected argument"),
+        (&["--urls", "1M", "--rate", "1k"], "--merges"),
+        (
+            &["--merges", "--urls", "1M", "--fpr", "1%"],
+            "cannot be used",
+        ),
+        (&["--merges", "--merge-speed", "0"], "never end"),
+        (&["--merges", "--merge-threads", "0"], "from 1 to 1024"),
+        (&["--merges", "--rate", "0"], "from 1 to"),
+        (&["--merges", "--nodes", "1,2"], "one number of --nodes"),
+        (&["--merges", "--disk-bytes", "NaN"], "bytes such as 36.1"),
+        (&["--merges", "--url-bytes", "0"], "bytes such as 36.1"),
+        (&["--merges", "--urls", "1e15"], "a plan is for 10,000,000"),
+        (
+            &[
+                "--merges",
+                "--urls",
+                "1e15",
+                "--disk-bytes",
+                "65536",
+                "--memtable",
+                "1TiB",
+            ],
+            "64.0 PiB at most",
+        ),
     ] {
         let ran = plan(args).status(2);
         assert!(ran.out.is_empty(), "{args:?}");
@@ -272,29 +296,109 @@ fn what_is_wrong_is_told_with_status_2() {
     }
 }
 
+/// The sizes that the policy was chosen for, and what it was chosen by.
+#[test]
+fn merging_stays_within_what_the_policy_is_for() {
+    let plans = json(&["--merges", "--rate", "20k"]);
+    let cases = plans.iter().map(|plan| {
+        let of = |name: &str| plan[name].as_u64().unwrap();
+        (of("urls"), of("nodes"))
+    });
+    let wanted = [(10, 1), (100, 1), (1_000, 1), (10_000, 1), (100_000, 64)];
+    let wanted = wanted.map(|(millions, nodes)| (millions * 1_000_000, nodes));
+    assert_eq!(cases.collect::<Vec<_>>(), wanted);
+    for (plan, most) in plans.iter().zip([2.0, 4.0, 6.0, 9.5, 6.5]) {
+        let written = &plan["written"];
+        let amplification = written["amplification"].as_f64().unwrap();
+        assert!((1.0..=most).contains(&amplification), "{plan}");
+        let all = written["flushes"].as_f64().unwrap() + written["merges"].as_f64().unwrap();
+        near(
+            &written["amplification"],
+            all / written["flushes"].as_f64().unwrap(),
+        );
+        // All that was flushed is there, once.
+        assert_eq!(plan["disk"]["live"], written["flushes"]);
+        near(
+            &plan["disk"]["live"],
+            plan["urls"].as_f64().unwrap() / plan["nodes"].as_f64().unwrap() * 36.1,
+        );
+        assert!(
+            plan["disk"]["most_share"].as_f64().unwrap() <= 2.0,
+            "{plan}"
+        );
+        assert!(plan["runs"]["most"].as_u64().unwrap() <= 24, "{plan}");
+        assert!(plan["runs"]["mean"].as_f64().unwrap() <= 9.0, "{plan}");
+    }
+}
+
+#[test]
+fn a_plan_for_merges_follows_the_load() {
+    let one = |args: &[&str]| {
+        let args: Vec<_> = ["--merges", "--urls", "200M"]
+            .iter()
+            .chain(args)
+            .copied()
+            .collect();
+        json(&args).remove(0)
+    };
+    assert_eq!(one(&["--rate", "300k"]), one(&["--rate", "300k"]));
+    let usual = one(&[]);
+    let flushes = |plan: &Value| plan["flushes"].as_u64().unwrap();
+    assert_eq!(
+        flushes(&one(&["--nodes", "4"])),
+        flushes(&usual).div_ceil(4)
+    );
+    assert!(flushes(&one(&["--memtable", "16MiB"])) > 3 * flushes(&usual));
+    assert!(flushes(&one(&["--url-bytes", "200"])) > 2 * flushes(&usual));
+    near(&one(&["--disk-bytes", "20"])["disk"]["live"], 4e9);
+    near(&one(&["--rate", "1k"])["seconds"], 200_000.0);
+    // Too slow for the load: writers wait, the less the more threads merge.
+    let waits = |args: &[&str]| one(args)["waits"]["seconds"].as_f64().unwrap();
+    let slow = waits(&["--rate", "1M", "--merge-speed", "20MB"]);
+    let threads = waits(&[
+        "--rate",
+        "1M",
+        "--merge-speed",
+        "20MB",
+        "--merge-threads",
+        "4",
+    ]);
+    assert!(
+        threads < slow && waits(&["--rate", "10k"]) < threads,
+        "{slow} {threads}"
+    );
+}
+
 /// The examples of the manual are real. `| head -N` is understood.
 #[test]
 fn the_manual_shows_what_is_printed() {
-    let manual = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/cli.md");
-    let manual = String::from_utf8(Place::new().read(manual)).unwrap();
-    let mut shown = 0;
-    for (place, _) in manual.match_indices("    $ seen plan ") {
-        let mut lines = manual[place..].lines();
-        let command = lines.next().unwrap().trim_start_matches("    $ seen ");
-        let (args, head) = command.split_once(" | head -").unwrap_or((command, "1000"));
-        let args: Vec<_> = args.split(' ').collect();
-        let text = Place::new().seen(&args, "").quiet(0).text();
-        for line in text.lines().take(head.parse().unwrap()) {
-            let in_manual = lines.next().unwrap_or_default();
-            assert_eq!(
-                in_manual.strip_prefix("    ").unwrap_or(in_manual),
-                line,
-                "{command}"
-            );
+    for (manual, examples) in [("docs/cli.md", 4), ("docs/tuning.md", 1)] {
+        let path = format!("{}/{manual}", env!("CARGO_MANIFEST_DIR"));
+        let text = String::from_utf8(Place::new().read(&path)).unwrap();
+        let mut shown = 0;
+        for (place, _) in text.match_indices("    $ seen plan ") {
+            is_printed(&text[place..]);
+            shown += 1;
         }
-        shown += 1;
+        assert_eq!(shown, examples, "{manual}");
     }
-    assert_eq!(shown, 3);
+}
+
+/// What follows a command is what it prints.
+fn is_printed(manual: &str) {
+    let mut lines = manual.lines();
+    let command = lines.next().unwrap().trim_start_matches("    $ seen ");
+    let (args, head) = command.split_once(" | head -").unwrap_or((command, "1000"));
+    let args: Vec<_> = args.split(' ').collect();
+    let text = Place::new().seen(&args, "").quiet(0).text();
+    for line in text.lines().take(head.parse().unwrap()) {
+        let in_manual = lines.next().unwrap_or_default();
+        assert_eq!(
+            in_manual.strip_prefix("    ").unwrap_or(in_manual),
+            line,
+            "{command}"
+        );
+    }
 }
 
 #[test]

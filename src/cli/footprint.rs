@@ -7,14 +7,18 @@ use crate::compact::filter_bits;
 use crate::filter::FilterKind;
 use crate::options::{DEFAULT_MEMTABLE, reserved_for_memtables};
 
+/// Bytes of a URL.
+pub(super) const URL: f64 = 76.5;
 /// Bytes on disk for a URL with the time when it was seen.
-const DISK: f64 = 36.1;
+pub(super) const DISK: f64 = 36.1;
 /// The same in a store that keeps no times.
 const DISK_WITHOUT_STAMPS: f64 = 33.1;
 /// Bytes of memory for a URL in the index of its segment.
 const INDEX: f64 = 0.21;
 /// Bytes of memory for a URL in a memtable.
 const MEMTABLE: f64 = 102.0;
+/// Of a memtable's, beside the URL, less what slots take.
+const RECORD: f64 = 12.75;
 /// Bytes of memory for a URL of a segment that is being written, for its filter.
 const HASH: f64 = 8.0;
 /// Segments are no longer than this by default, in bytes.
@@ -22,6 +26,17 @@ const SEGMENT: f64 = (256 << 20) as f64;
 
 /// URLs that fill a memtable of the default size.
 const FLUSH: u64 = (DEFAULT_MEMTABLE as f64 / MEMTABLE) as u64;
+
+/// Bytes of memory that a URL of so many bytes takes in a memtable: its record of [`RECORD`]
+/// bytes beside it, and an eighth for slots.
+pub(super) fn memtable(url: f64) -> f64 {
+    (url + RECORD) / 7.0 * 8.0
+}
+
+/// Bytes in a log, of one in a batch of many.
+pub(super) fn log(url: f64) -> f64 {
+    url + 2.0
+}
 
 /// Bytes that a store takes.
 #[derive(Debug, Clone, Copy)]

@@ -27,6 +27,7 @@ mod interrupt;
 mod json;
 mod lines;
 mod list;
+mod merges;
 mod new;
 mod note;
 mod output;

@@ -5,6 +5,7 @@ use super::columns::Columns;
 use super::failure::Failure;
 use super::footprint::Footprint;
 use super::json::Object;
+use super::merges;
 use super::output::print;
 use super::units::{bytes, count, parse_count, parse_rate, parse_size, percent};
 use crate::filter::FilterKind;
@@ -19,6 +20,8 @@ Examples:
   seen plan --urls 1B --memory 1GiB          which rate is that?
   seen plan --fpr 0.1% --memory 1GiB         for how many URLs is that?
   seen plan --urls 1B --filter fuse          a store with the smallest filters
+  seen plan --merges                         what merging costs while a store grows
+  seen plan --merges --urls 1B --rate 1M     the same, of a load of yours
 
 Reckons what a classic Bloom filter takes, by the theory, and what a store takes, from
 bytes a URL that were measured on a crawl list: yours may differ, and `seen stats` tells of
@@ -31,7 +34,7 @@ const RATES: (f64, f64) = (MIN_RATE, MAX_RATE);
 /// Beyond any crawl; bytes and bits of so many fit 64 bits by far.
 const MOST_URLS: u64 = 1_000_000_000_000_000;
 /// How wide a table is at most, if it has several columns.
-const WIDTH: usize = 96;
+pub(super) const WIDTH: usize = 96;
 
 /// Reckon bits, hashes, memory and disk before there is a store
 #[derive(Debug, clap::Args)]
@@ -54,14 +57,16 @@ pub(super) struct Args {
     /// One JSON object a line, for each column; sizes in bytes, rates as shares
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    merging: merges::Merging,
 }
 
 /// Counts of URLs.
 #[derive(Debug, Clone)]
-struct Urls(Vec<u64>);
+pub(super) struct Urls(pub(super) Vec<u64>);
 
 /// Reads counts with commas between them. One that is written with commas in it is no list.
-fn parse_urls(text: &str) -> Result<Urls, String> {
+pub(super) fn parse_urls(text: &str) -> Result<Urls, String> {
     let parts: Vec<_> = text.split(',').map(str::trim).collect();
     let digits = |part: &&str| part.bytes().all(|b| b.is_ascii_digit());
     if let [first, rest @ ..] = parts.as_slice()
@@ -163,6 +168,10 @@ impl Plan {
 }
 
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+    if args.merging.merges {
+        print(&merges::text(&args.merging, args.urls.as_ref(), args.json)?)?;
+        return Ok(OK);
+    }
     let mut plans = plans(args)?;
     if let Some(kind) = args.filter {
         plans = plans.into_iter().map(|plan| plan.with(kind)).collect();
@@ -248,9 +257,9 @@ fn json(plan: &Plan) -> Object {
 }
 
 /// A row of the table: its name, and the cell of a plan.
-type Row = (&'static str, fn(&Plan) -> String);
+pub(super) type Row<Plan> = (&'static str, fn(&Plan) -> String);
 
-const CLASSIC: [Row; 5] = [
+const CLASSIC: [Row<Plan>; 5] = [
     ("  bits a URL", |plan| {
         format!("{:.1}", plan.sizing.bits_per_key())
     }),
@@ -262,7 +271,7 @@ const CLASSIC: [Row; 5] = [
     }),
 ];
 
-const STORE: [Row; 11] = [
+const STORE: [Row<Plan>; 11] = [
     ("  kind of filters", |plan| plan.kind.to_string()),
     ("  filters, bits a URL", |plan| {
         format!("{:.1}", plan.store.filter_bits)
@@ -284,13 +293,13 @@ const STORE: [Row; 11] = [
     ("    a merge of everything", |plan| bytes(plan.store.merge)),
 ];
 
-const QUESTION: [Row; 2] = [
+const QUESTION: [Row<Plan>; 2] = [
     ("URLs", |plan| count(plan.sizing.keys())),
     ("rate", |plan| percent(plan.rate)),
 ];
 
 /// The parts of the table, and their headings.
-const PARTS: [(&str, &[Row]); 3] = [
+const PARTS: [(&str, &[Row<Plan>]); 3] = [
     ("", &QUESTION),
     ("a classic Bloom filter", &CLASSIC),
     ("a store, exact", &STORE),

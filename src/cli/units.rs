@@ -171,6 +171,23 @@ pub(super) fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
+/// A length of time for people: `0 s`, `1.2 s`, `3.4 h`.
+pub(super) fn seconds(time: f64) -> String {
+    const UNITS: [(&str, f64); 4] = [("s", 60.0), ("min", 60.0), ("h", 48.0), ("days", f64::MAX)];
+    let mut time = time;
+    for (unit, next) in UNITS {
+        // What would be printed as 60.0.
+        if time < next - 0.05 {
+            return match time {
+                0.0 => format!("0 {unit}"),
+                _ => format!("{time:.1} {unit}"),
+            };
+        }
+        time /= if unit == "h" { 24.0 } else { next };
+    }
+    "for ever".to_owned()
+}
+
 /// A rate for people, in three digits: `15.7 %`.
 pub(super) fn percent(rate: f64) -> String {
     // What is nearly all, or nearly nothing, is neither.
@@ -202,6 +219,21 @@ pub(super) fn share(part: u64, whole: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_of_time_have_units() {
+        for (time, text) in [
+            (0.0, "0 s"),
+            (0.24, "0.2 s"),
+            (59.9, "59.9 s"),
+            (59.96, "1.0 min"),
+            (5400.0, "1.5 h"),
+            (86_400.0, "24.0 h"),
+            (1e6, "11.6 days"),
+        ] {
+            assert_eq!(seconds(time), text);
+        }
+    }
 
     #[test]
     fn rates_are_shares_or_percent() {

@@ -7,7 +7,7 @@
 
 use super::core::{Core, Writer, lock};
 use super::view::{Frozen, Run, View};
-use crate::compact::{Fate, MAX_RUNS, Older, RunWriter, Target};
+use crate::compact::{Fate, Older, RunWriter, STOP_RUNS, Target, delay};
 use crate::error::{Error, Result};
 use crate::filter::FilterPlan;
 use crate::options::Driver;
@@ -18,13 +18,6 @@ use std::time::Duration;
 
 /// Frozen memtables that may wait for their flush before writers do.
 pub(super) const MAX_FROZEN: usize = 2;
-/// Runs at which writers begin to be slowed.
-const SLOW_RUNS: usize = MAX_RUNS + 4;
-/// Runs at which writers wait for a merge.
-const STOP_RUNS: usize = 24;
-/// The delay that each run above [`SLOW_RUNS`] costs a writer that fills a
-/// memtable.
-const SLOW_STEP: Duration = Duration::from_millis(20);
 
 impl Core {
     /// Flushes the oldest frozen memtable; false if there is none.
@@ -258,15 +251,13 @@ impl Core {
         }
     }
 
-    /// When merges fall behind, a writer that fills a memtable is slowed, the more
-    /// the further they are behind, so that it is never stopped for long.
+    /// When merges fall behind, a writer that fills a memtable is slowed.
     fn slow_down(&self, writer: &Writer) {
-        let runs = self.view.load().runs.len().min(STOP_RUNS);
-        let behind = runs.saturating_sub(SLOW_RUNS);
+        let delay = delay(self.view.load().runs.len());
         // Waiting is of no use while merges fail.
         let failing = writer.live().merge.error.is_some();
-        if behind > 0 && !failing && self.options.driver == Driver::Threads {
-            thread::sleep(SLOW_STEP * u32::try_from(behind).unwrap_or(1));
+        if !delay.is_zero() && !failing && self.options.driver == Driver::Threads {
+            thread::sleep(delay);
         }
     }
 }

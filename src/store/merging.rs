@@ -8,7 +8,7 @@ use super::commit::Commit;
 use super::core::{Core, RunningMerge, Writer, lock};
 use super::flush::segment_refs;
 use super::view::{Run, View};
-use crate::compact::{Candidate, Merge, Purge, RunCursor, next_merge};
+use crate::compact::{Candidate, Merge, Purge, RunCursor, next_merge, next_piece};
 use crate::error::Result;
 use crate::segment::Meta;
 use crate::sync::MutexGuard;
@@ -148,8 +148,7 @@ impl Core {
     }
 
     fn advance_smallest(&self, writer: &Writer, running: &mut Vec<RunningMerge>) -> Result<()> {
-        let smallest = running.iter().enumerate().min_by_key(|(_, m)| m.bytes);
-        match smallest.map(|(place, _)| place) {
+        match next_piece(running.iter().map(|merge| merge.bytes)) {
             Some(place) => self.advance(writer, running, place),
             None => Ok(()),
         }
