@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "cli")]
 pub use crate::cli::fuzz::{InputLine, lines};
-pub use crate::segment::fuzz::Block;
+pub use crate::segment::fuzz::{At, Block, BlockPlace, Codes, Index, Led};
 
 /// Checks a store on any file system, also one that cannot be opened.
 pub fn verify(vfs: &Arc<dyn Vfs>, dir: &Path) -> Result<VerifyReport> {

@@ -22,7 +22,7 @@ use std::fmt;
 use std::path::Path;
 
 /// The format version that this build writes.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// The oldest that it reads.
 const OLDEST: u32 = 1;

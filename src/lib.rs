@@ -78,6 +78,7 @@ mod canon;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
+mod codec;
 mod compact;
 pub mod env;
 mod error;
@@ -95,10 +96,12 @@ mod segment;
 mod stats;
 mod store;
 mod sync;
+mod vector;
 pub mod vfs;
 mod wire;
 
 pub use canon::{Canon, Key, ToKey};
+pub use codec::{Codec, UnknownCodec};
 pub use env::Env;
 pub use error::{Corrupt, Error, InvalidUrl, Result};
 pub use filter::FilterKind;

@@ -23,8 +23,11 @@
 //! 11  u64   ages in seconds at which records expire (seen, fetched, failed: one u64
 //!           each, 2^64 - 1 for never); must be understood; absent if none do
 //! 12       what was chosen for filters (see `filter/choice.rs`); absent below version 3
+//! 13  u8    how keys of new segments are coded: 0 plain, 2 dense; absent if they are coded
+//!           as by default
 //! ```
 
+use crate::codec::Codec;
 use crate::error::{Error, Result};
 use crate::filter::FilterChoice;
 use crate::header::{self, FileKind, Header, MAX_NUMBER, StoreId, malformed, unknown_field};
@@ -56,6 +59,7 @@ mod tag {
     pub(super) const EPOCH: u16 = 10 | MUST_UNDERSTAND;
     pub(super) const EXPIRY: u16 = 11 | MUST_UNDERSTAND;
     pub(super) const FILTERS: u16 = 12;
+    pub(super) const CODEC: u16 = 13;
 }
 
 /// What a store consists of.
@@ -83,6 +87,7 @@ pub(crate) struct Manifest {
     pub(crate) expiry: Expiry,
     /// What was chosen when it was last opened for writing.
     pub(crate) filters: FilterChoice,
+    pub(crate) codec: Codec,
 }
 
 /// A log as the manifest names it.
@@ -143,6 +148,7 @@ impl Manifest {
         let mut epoch = 0;
         let mut expiry = Expiry::default();
         let mut filters = None;
+        let mut codec = Codec::default();
         let mut reader = Reader::new(&header.fields);
         while !reader.is_empty() {
             let at = reader.offset();
@@ -206,7 +212,12 @@ impl Manifest {
                 tag::FILTERS => {
                     filters = Some(FilterChoice::decode(&mut value).map_err(in_field)?);
                 }
-                other => unknown_field(path, other, "fields 1 to 12")?,
+                // One that this build does not know is the default: it is about new segments only.
+                tag::CODEC => {
+                    let number = value.u8("a codec").map_err(in_field)?;
+                    codec = Codec::from_number(number).unwrap_or_default();
+                }
+                other => unknown_field(path, other, "fields 1 to 13")?,
             }
         }
         let (Some(policy), Some(stamps), Some(seed), Some(next_number), Some(sequence)) =
@@ -240,6 +251,7 @@ impl Manifest {
             epoch,
             expiry,
             filters: filters.unwrap_or_default(),
+            codec,
         };
         manifest.check(path)?;
         Ok(manifest)
@@ -341,6 +353,9 @@ impl Manifest {
             put_field(&mut fields, tag::EXPIRY, value.as_flattened());
         }
         put_field(&mut fields, tag::FILTERS, &self.filters.encode());
+        if self.codec != Codec::default() {
+            put_field(&mut fields, tag::CODEC, &[self.codec.number()]);
+        }
         header::encode(FileKind::Manifest, self.store, 0, &fields)
     }
 

@@ -1,6 +1,7 @@
 //! What is chosen when a store is created or opened.
 
 use crate::canon::Canon;
+use crate::codec::Codec;
 use crate::compact::PIECE;
 use crate::env::Env;
 use crate::error::{Error, Result};
@@ -92,7 +93,7 @@ pub(crate) fn reserved_for_memtables(memtable: u64) -> u64 {
 }
 
 /// The default size at which a run goes on in another segment.
-pub(crate) const DEFAULT_SEGMENT_SIZE: u64 = 256 << 20;
+pub(crate) const DEFAULT_SEGMENT_SIZE: u64 = 128 << 20;
 /// The default rate of false positives, and the bounds of what can be asked for.
 pub(crate) const DEFAULT_RATE: f64 = 0.01;
 pub(crate) const MIN_RATE: f64 = 0.000_001;
@@ -131,6 +132,8 @@ pub(crate) struct Options {
     pub(crate) rate: Option<f64>,
     /// `None`: the store's own, or the default for a new one.
     pub(crate) filter: Option<FilterKind>,
+    /// `None`: the store's own, or the default for a new one.
+    pub(crate) codec: Option<Codec>,
     pub(crate) durability: Durability,
     /// In bytes, for memtables, filters and indexes together.
     pub(crate) memory: Option<u64>,
@@ -153,6 +156,7 @@ impl Default for Options {
             expiry: ExpiryOption::default(),
             rate: None,
             filter: None,
+            codec: None,
             durability: Durability::default(),
             memory: None,
             memtable: None,

@@ -17,6 +17,18 @@ fn key(i: u64) -> String {
     )
 }
 
+/// Characters that no dictionary has codes for.
+fn noise(mut i: u64) -> String {
+    let characters = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+    let mut next = || {
+        i = i
+            .wrapping_mul(0x5851_f42d_4c95_7f2d)
+            .wrapping_add(0x1405_7b7e_f767_814f);
+        char::from(characters[(i >> 58) as usize])
+    };
+    (0..1000).map(|_| next()).collect()
+}
+
 fn builder(path: &Path) -> Builder {
     Seen::builder(path)
         .canon(Canon::raw())
@@ -216,12 +228,14 @@ fn or_is_refused_where_it_cannot_be() {
         .unwrap();
     // Indexes cannot be left on disk.
     let seen = builder(&path).open().unwrap();
-    // Blocks end between two keys that only their last byte tells apart, so that the index
-    // has much of such keys whole.
-    for i in 0..3000 {
+    // Blocks end between keys that have 3,000 bytes in common, as those with them fill
+    // several, so that the index has these whole.
+    for i in 0..900 {
         let long = format!("{}{:_>3000}", key(i), "");
-        let pair = [format!("{long}a"), format!("{long}b")];
-        seen.insert_many(&pair).unwrap();
+        let keys: Vec<String> = (0..16)
+            .map(|j| format!("{long}{}", noise(16 * i + j)))
+            .collect();
+        seen.insert_many(&keys).unwrap();
     }
     seen.compact().unwrap();
     let indexes = seen.stats().memory.indexes;

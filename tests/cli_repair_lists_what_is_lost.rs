@@ -187,7 +187,7 @@ fn more_segments_than_open_files_are_all_taken() {
         .durability(Durability::Manual)
         .create()
         .unwrap();
-    seen.extend(urls(60_000)).unwrap();
+    seen.extend(urls(120_000)).unwrap();
     seen.flush().unwrap();
     seen.compact().unwrap();
     seen.close().unwrap();
@@ -206,7 +206,7 @@ fn more_segments_than_open_files_are_all_taken() {
         let ran = limited(24, &into);
         let text = String::from_utf8_lossy(&ran.stdout).into_owned();
         assert!(
-            text.contains("60,000 entries") && text.contains("nothing lost"),
+            text.contains("120,000 entries") && text.contains("nothing lost"),
             "{ran:?}"
         );
         // With fewer still it is an error, and nothing passes for lost.

@@ -12,6 +12,7 @@
 )]
 
 use seendb::env::{Clock, Entropy, Env};
+use seendb::fuzz::{Block, Codes};
 use seendb::{Canon, Driver, Seen};
 use std::fmt::Write;
 use std::path::Path;
@@ -80,6 +81,21 @@ fn put(page: &str, name: &str, bytes: &[u8]) -> String {
     )
 }
 
+/// A dictionary, and a block that is coded with it.
+fn coded() -> (Vec<u8>, Vec<u8>) {
+    let strings: [&[u8]; 2] = [b".com/", b"ttps://"];
+    let mut dictionary = vec![9, strings.len() as u8, 0, 0, 0];
+    for string in strings {
+        dictionary.push(string.len() as u8);
+        dictionary.extend_from_slice(string);
+    }
+    let codes = Codes::decode(&dictionary).unwrap();
+    let keys = ["https://a.com/", "https://b.com/x"];
+    let entries = keys.map(|key| (key.as_bytes().to_vec(), Vec::new()));
+    let block = Block::build(&entries, false, "https://a.".len(), &codes);
+    (dictionary, block)
+}
+
 #[test]
 fn the_example_is_what_is_written() {
     let dir = tempfile::tempdir().unwrap();
@@ -112,6 +128,9 @@ fn the_example_is_what_is_written() {
     let mut expected = put(&page, "000001.log", &log);
     expected = put(&expected, "000002.seg", &segment);
     expected = put(&expected, "MANIFEST", &manifest);
+    let (dictionary, block) = coded();
+    expected = put(&expected, "a dictionary", &dictionary);
+    expected = put(&expected, "a block", &block);
     if std::env::var_os("SEENDB_UPDATE_DOCS").is_some() {
         std::fs::write(&page_path, &expected).unwrap();
         return;

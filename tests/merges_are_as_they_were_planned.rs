@@ -118,7 +118,7 @@ fn compare(urls: u64, loaded: &Loaded, speed: u64) -> Value {
 
 #[test]
 fn where_merges_end_before_the_next_flush() {
-    let urls = 505_000;
+    let urls = 580_000;
     let loaded = load(urls, 40, 1_000_000);
     let plan = compare(urls, &loaded, 1_000_000_000);
     assert_eq!(plan["runs"]["most"], 9);

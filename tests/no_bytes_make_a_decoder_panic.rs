@@ -115,6 +115,16 @@ fn as_files_to_repair() {
 }
 
 #[test]
+fn as_a_dictionary() {
+    run("dictionary", 5_000);
+}
+
+#[test]
+fn as_an_index() {
+    run("index", 5_000);
+}
+
+#[test]
 fn as_a_block() {
     run("block", 20_000);
 }

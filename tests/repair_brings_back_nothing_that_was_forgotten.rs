@@ -20,7 +20,10 @@ use support::{SetClock, assert_clean, copy_dir, env_on, env_with, keys, manual, 
 
 fn url(i: u32) -> String {
     let mixed = u64::from(i).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    format!("https://example.com/{i:05}/{mixed:016x}")
+    format!(
+        "https://example.com/{i:05}/{mixed:016x}{:016x}",
+        mixed.wrapping_mul(mixed)
+    )
 }
 
 fn urls(step: usize) -> Vec<String> {

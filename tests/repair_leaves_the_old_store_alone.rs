@@ -45,7 +45,7 @@ fn no_byte_name_or_time_of_it_changes() {
         let segment = path.join(&names(&path, ".seg")[0]);
         match damage {
             "manifest" => std::fs::remove_file(path.join("MANIFEST")).unwrap(),
-            "segment" => change(&segment, |bytes| bytes[60] ^= 1),
+            "segment" => change(&segment, |bytes| bytes[80] ^= 1),
             "log" => change(&path.join(&names(&path, ".log")[0]), |bytes| {
                 bytes[100] ^= 1
             }),

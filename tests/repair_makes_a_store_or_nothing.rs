@@ -23,7 +23,11 @@ fn damaged(path: &Path) {
     let (_dir, original) = place();
     let seen = manual(&original).create().unwrap();
     for part in 0..3 {
-        let keys = (0..KEYS / 3).map(|i| format!("https://example.com/{part}/{i}"));
+        let noise = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        // More than a repair reads before it begins to write.
+        let parts = |i| (0..24).map(move |of| format!("/{:016x}", noise(24 * i + of)));
+        let key = |i| format!("https://example.com/{part}{}", parts(i).collect::<String>());
+        let keys = (0..KEYS / 3).map(key);
         seen.extend(keys).unwrap();
         if part < 2 {
             seen.flush().unwrap();

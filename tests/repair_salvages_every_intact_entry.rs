@@ -144,11 +144,19 @@ fn a_destroyed_manifest_costs_no_entry() {
 }
 
 #[test]
-fn a_destroyed_header_index_filter_or_footer_costs_no_entry() {
+fn a_destroyed_header_dictionary_index_filter_or_footer_costs_no_entry() {
     for stamps in [true, false] {
         for manifest in [true, false] {
             for part in [
-                "magic", "id", "index", "filter", "footer", "tail", "end cut",
+                "magic",
+                "id",
+                "dictionary",
+                "index",
+                "filter",
+                "dictionary again",
+                "footer",
+                "tail",
+                "end cut",
             ] {
                 let (dir, path) = place();
                 killed(&path, stamps);
@@ -159,6 +167,8 @@ fn a_destroyed_header_index_filter_or_footer_costs_no_entry() {
                     match part {
                         "magic" => bytes[2] ^= 1,
                         "id" => bytes[20] ^= 1,
+                        "dictionary" => bytes[52..parts.dictionary()].fill(0xff),
+                        "dictionary again" => bytes[parts.again..parts.footer].fill(0),
                         "index" => bytes[parts.index..parts.filter].fill(0xff),
                         "filter" => bytes[parts.filter] ^= 1,
                         "footer" => bytes[parts.footer..].fill(0),

@@ -19,10 +19,10 @@ use seendb::{Canon, Claim, Driver, Error, FilterKind, Outcome, Reads, Seen, Stat
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use support::{at, copy_dir, entries, listing, names, place};
-use write::{FILTERED, START, stores};
+use write::{CODED, FILTERED, START, coded_url, stores};
 
 /// Versions of the format whose stores are opened.
-const VERSIONS: [u32; 3] = [1, 2, 3];
+const VERSIONS: [u32; 4] = [1, 2, 3, 4];
 
 fn directory(version: u32) -> PathBuf {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
@@ -288,6 +288,61 @@ fn damaged_stores() {
             segment,
         ),
         (
+            4,
+            "block-with-a-flipped-bit",
+            "STORE/000005.seg is damaged at byte 65: expected a block with the \
+             checksum 276e0c66, found bytes with the checksum e316b51c",
+            segment,
+        ),
+        (
+            4,
+            "blocked-filter-with-a-flipped-bit",
+            "STORE/000005.seg is damaged at byte 176: expected a filter with the \
+             checksum 338b809e, found bytes with the checksum 0b4e8d8b",
+            segment,
+        ),
+        (
+            4,
+            "bloom-filter-with-a-flipped-bit",
+            "STORE/000002.seg is damaged at byte 1088: expected a filter with the \
+             checksum dd68ad86, found bytes with the checksum 3b175990",
+            segment,
+        ),
+        (
+            4,
+            "fuse-filter-with-a-flipped-bit",
+            "STORE/000002.seg is damaged at byte 1088: expected a filter with the \
+             checksum 4c0c9164, found bytes with the checksum 899aae4d",
+            segment,
+        ),
+        (
+            4,
+            "no-filter-with-a-flipped-bit",
+            "STORE/000002.seg is damaged at byte 1101: expected a footer with the \
+             checksum c16d92fd, found bytes with the checksum fa47b553",
+            segment,
+        ),
+        (
+            4,
+            "dictionary-with-a-flipped-bit",
+            "STORE/000005.seg is damaged at byte 52: expected a dictionary with the \
+             checksum 206897e9, found bytes with the checksum 424d4c4f",
+            segment,
+        ),
+        (
+            4,
+            "second-dictionary-with-a-flipped-bit",
+            "STORE/000005.seg is damaged at byte 11859: expected a dictionary with the \
+             checksum ce9ce410, found bytes with the checksum acb93fb6",
+            segment,
+        ),
+        (
+            4,
+            "manifest-with-a-flipped-bit",
+            "STORE/MANIFEST is damaged at byte 292: expected the header's checksum e7c78737, found 52e9c87d",
+            manifest,
+        ),
+        (
             1,
             "manifest-with-a-flipped-bit",
             "STORE/MANIFEST is damaged at byte 222: expected the header's checksum \
@@ -355,10 +410,10 @@ fn damaged_stores() {
 fn stores_of_the_future() {
     for (version, name, expected) in [
         (
-            3,
+            4,
             "manifest-of-a-later-version",
-            "STORE/MANIFEST: unsupported format version: found 4, this build knows \
-             1 to 3; use a newer release of seendb",
+            "STORE/MANIFEST: unsupported format version: found 5, this build knows \
+             1 to 4; use a newer release of seendb",
         ),
         (
             3,
@@ -368,22 +423,35 @@ fn stores_of_the_future() {
              seendb",
         ),
         (
+            4,
+            "filter-of-an-unknown-kind",
+            "STORE/000002.seg: unsupported filter kind: found 5, this build knows filter \
+             kinds 1 (blocked), 2 (bloom), 3 (fuse) and 4 (none); use a newer release of \
+             seendb",
+        ),
+        (
             3,
             "manifest-with-a-field-that-must-be-understood",
             "STORE/MANIFEST: unsupported field: found field 100, this build knows \
-             fields 1 to 12; use a newer release of seendb",
+             fields 1 to 13; use a newer release of seendb",
+        ),
+        (
+            4,
+            "manifest-with-a-field-that-must-be-understood",
+            "STORE/MANIFEST: unsupported field: found field 100, this build knows \
+             fields 1 to 13; use a newer release of seendb",
         ),
         (
             1,
             "manifest-with-a-field-that-must-be-understood",
             "STORE/MANIFEST: unsupported field: found field 100, this build knows \
-             fields 1 to 12; use a newer release of seendb",
+             fields 1 to 13; use a newer release of seendb",
         ),
         (
             2,
             "manifest-with-a-field-that-must-be-understood",
             "STORE/MANIFEST: unsupported field: found field 100, this build knows \
-             fields 1 to 12; use a newer release of seendb",
+             fields 1 to 13; use a newer release of seendb",
         ),
         (
             1,
@@ -393,6 +461,12 @@ fn stores_of_the_future() {
         ),
         (
             3,
+            "log-with-an-unknown-operation",
+            "STORE/000005.log: unsupported log operation: found kind 3, this build \
+             knows kinds 1 and 2; use a newer release of seendb",
+        ),
+        (
+            4,
             "log-with-an-unknown-operation",
             "STORE/000005.log: unsupported log operation: found kind 3, this build \
              knows kinds 1 and 2; use a newer release of seendb",
@@ -493,7 +567,7 @@ fn forgotten_without_stamps() {
     let name = "forgotten-without-stamps";
     let expected: Vec<_> = [0, 1, 3, 4, 5, 6].map(|i| urls(i, i + 1, 0)).concat();
     let expected: Vec<_> = expected.iter().map(|(key, _)| key.clone()).collect();
-    for version in [2, 3] {
+    for version in [2, 3, 4] {
         each_way(version, name, |_, seen| {
             let seen = seen.unwrap();
             let found: Vec<_> = entries(&seen).into_iter().map(|(key, _)| key).collect();
@@ -520,6 +594,38 @@ fn knows_no_other(seen: &Seen) {
     }
 }
 
+/// What was of a later version once: a manifest of this version names segments of any.
+#[test]
+fn a_manifest_of_a_later_version_that_came() {
+    let parts = (0..4).flat_map(|part| urls(part * 5, part * 5 + 5, part.into()));
+    let expected: Vec<_> = parts.collect();
+    version_has(3, "manifest-of-a-later-version", &borrowed(&expected), None);
+}
+
+#[test]
+fn coded_by_every_codec() {
+    let entry = |i| (coded_url(i).into_bytes(), Some(at(START)));
+    let mut expected: Vec<_> = (0..CODED).map(entry).collect();
+    expected.sort();
+    for name in ["coded", "coded-densely", "coded-plainly"] {
+        version_has(4, name, &borrowed(&expected), None);
+        each_way(4, name, |_, seen| {
+            let seen = seen.unwrap();
+            for (key, _) in &expected {
+                assert!(!seen.contains([key, &b"x"[..]].concat()).unwrap());
+            }
+        });
+    }
+}
+
+/// Expects these entries of the stores since version 3, and more of them.
+fn since_3_has(name: &str, expected: &[(&[u8], Option<SystemTime>)], mut check: impl FnMut(Seen)) {
+    for version in [3, 4] {
+        version_has(version, name, expected, None);
+        each_way(version, name, |_, seen| check(seen.unwrap()));
+    }
+}
+
 #[test]
 fn filters_of_one_kind() {
     let mut expected = urls(0, FILTERED, 0);
@@ -529,9 +635,7 @@ fn filters_of_one_kind() {
         ("fuse-filters", FilterKind::Fuse),
         ("no-filters", FilterKind::None),
     ] {
-        version_has(3, name, &borrowed(&expected), None);
-        each_way(3, name, |_, seen| {
-            let seen = seen.unwrap();
+        since_3_has(name, &borrowed(&expected), |seen| {
             assert_eq!(kinds(&seen), (vec![kind], kind), "{name}");
             knows_no_other(&seen);
             // The filters work: without any, each of these lookups reads a block.
@@ -549,9 +653,7 @@ fn filters_of_every_kind() {
     let name = "filters-of-every-kind";
     let parts = (0..4).flat_map(|part| urls(part * 5, part * 5 + 5, part.into()));
     let expected: Vec<_> = parts.collect();
-    version_has(3, name, &borrowed(&expected), None);
-    each_way(3, name, |_, seen| {
-        let seen = seen.unwrap();
+    since_3_has(name, &borrowed(&expected), |seen| {
         let of_runs = vec![
             FilterKind::Bloom,
             FilterKind::Blocked,

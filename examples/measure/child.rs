@@ -68,16 +68,23 @@ fn lookups(store: &Path, path: &Path, expected: bool) -> Outcome<()> {
     let urls: Vec<Vec<u8>> = questions::read(path)?.collect::<Result<_, _>>()?;
     let seen = stores::builder(store).open()?;
     let work = seen.stats().lookup;
-    let (read, faults) = (kernel::bytes_read()?, kernel::reading_faults()?);
-    let requests = kernel::requests(store)?;
+    let faults = kernel::reading_faults()?;
+    let of_disk = kernel::requests(store)?;
+    let requests = || -> Outcome<u64> {
+        match kernel::requests(store)? {
+            Some((requests, _)) => Ok(requests),
+            None => kernel::reading_faults(),
+        }
+    };
+    let (read, asked) = (kernel::bytes_read()?, requests()?);
     let mut most = (0, 0);
-    let mut before = (read, faults);
+    let mut before = (read, asked);
     let mut nanos = 0;
     for url in &urls {
         let start = Instant::now();
         assert_eq!(seen.contains(url)?, expected);
         nanos += start.elapsed().as_nanos();
-        let now = (kernel::bytes_read()?, kernel::reading_faults()?);
+        let now = (kernel::bytes_read()?, requests()?);
         most = (most.0.max(now.0 - before.0), most.1.max(now.1 - before.1));
         before = now;
     }
@@ -87,10 +94,10 @@ fn lookups(store: &Path, path: &Path, expected: bool) -> Outcome<()> {
     println!("block bytes: {}", work.bytes_read);
     println!("bytes: {}", before.0 - read);
     println!("most bytes: {}", most.0);
-    println!("faults: {}", before.1 - faults);
-    println!("most faults: {}", most.1);
-    if let Some((before, now)) = requests.zip(kernel::requests(store)?) {
-        println!("requests of the disk: {}", now.0 - before.0);
+    println!("requests: {}", before.1 - asked);
+    println!("most requests: {}", most.1);
+    println!("faults: {}", kernel::reading_faults()? - faults);
+    if let Some((before, now)) = of_disk.zip(kernel::requests(store)?) {
         println!("bytes of the disk: {}", now.1 - before.1);
     }
     println!("nanos: {nanos}");

@@ -59,8 +59,7 @@ fn field(number: usize) -> Outcome<u64> {
     Ok(*stat()?.get(place).ok_or("/proc/self/stat is too short")?)
 }
 
-/// Page faults of this process that had to read from a disk: one a request, also of those
-/// that happen on advice.
+/// Page faults of this process that had to read from a disk.
 pub(crate) fn reading_faults() -> Outcome<u64> {
     field(12)
 }

@@ -29,6 +29,7 @@ mod answers;
 mod child;
 mod cold;
 mod corpus;
+mod dense;
 mod disk;
 mod goals;
 mod inserts;
@@ -173,6 +174,7 @@ fn measure_at_rest(plan: &Plan, table: &mut Table) -> Outcome<()> {
     stores::load(plan, stores::builder(&eight))?.close()?;
     if plan.wants("lookups") {
         lookups::measure(plan, &compacted, &eight, table)?;
+        dense::lookups(plan, &compacted, &dense::load(plan)?, table)?;
     }
     if plan.wants("figures") {
         let all = Questions::write(&plan.dir.join("all"), &plan.lookups, &plan.absent)?;
@@ -184,6 +186,13 @@ fn measure_at_rest(plan: &Plan, table: &mut Table) -> Outcome<()> {
         )?;
         disk::measure(plan, table)?;
         memory::measure(plan.urls.len(), &all, &compacted, &eight, table)?;
+        let dense = plan.dir.join("dense");
+        let dense = if dense.exists() {
+            dense
+        } else {
+            dense::load(plan)?
+        };
+        dense::remembered(plan, &all, &dense, table)?;
         cold::measure(&few, &compacted, &eight, table)?;
         opening::measure(plan, &compacted, &eight, table)?;
         opening::measure_kills(plan, &compacted, table)?;

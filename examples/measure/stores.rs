@@ -1,7 +1,7 @@
 //! The stores that are measured.
 
 use crate::{BATCH, Outcome, Plan};
-use seendb::{Builder, Canon, Seen};
+use seendb::{Builder, Canon, Codec, Seen};
 use std::path::Path;
 
 /// A way to store entries. Rows of sizes are printed for each.
@@ -12,11 +12,18 @@ pub(crate) struct Layout {
     pub(crate) options: fn(Builder) -> Builder,
 }
 
-pub(crate) const LAYOUTS: [Layout; 1] = [Layout {
-    name: "disk",
-    most: 18.5,
-    options: |builder| builder,
-}];
+pub(crate) const LAYOUTS: [Layout; 2] = [
+    Layout {
+        name: "disk",
+        most: 18.5,
+        options: |builder| builder,
+    },
+    Layout {
+        name: "disk, `Codec::Dense`",
+        most: 13.5,
+        options: |builder| builder.codec(Codec::Dense),
+    },
+];
 
 /// Runs of the store that is not compacted: the most that stay unmerged.
 pub(crate) const RUNS: usize = 8;

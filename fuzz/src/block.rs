@@ -1,21 +1,26 @@
 //! Any bytes as a block: what it holds is found, or it is refused.
 
+mod old;
+mod packed;
+
+pub use old::Old;
+pub use packed::recode;
+
+use super::answers::neighbours;
 use super::bytes::{Source, edit};
-use super::files::{self, put_varint};
+use super::dictionary::Dictionary;
+use super::front::common;
 use super::memory_bound::bounded;
 use super::record::{self, LATEST, Stored, seen_at};
-use super::sample::neighbours;
-use seendb::fuzz::Block;
+use seendb::fuzz::{At, Block, Codes};
 
-/// What entries have beside their keys, by the format's version.
+/// The form of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Nothing, in any version.
-    Bare(u32),
-    /// Times in milliseconds: version 1.
-    Millis,
-    /// Records: since version 2.
-    Records,
+    /// Of versions 1 to 3.
+    Old(Old),
+    /// Of the present version, with records or without.
+    Packed(bool),
 }
 
 /// Keys in order with what is stored for them.
@@ -23,23 +28,30 @@ pub type Stores = Vec<(Vec<u8>, Stored)>;
 
 impl Form {
     fn pick(script: &mut Source<'_>) -> Form {
-        match script.below(6) {
-            0..3 => Form::Records,
-            3 | 4 => Form::Millis,
-            _ => Form::Bare(1 + script.below(3) as u32),
+        match script.below(12) {
+            0 | 1 => Form::Old(Old::Records),
+            2 | 3 => Form::Old(Old::Millis),
+            4 => Form::Old(Old::Bare(1 + script.below(3) as u32)),
+            5 | 6 => Form::Packed(false),
+            _ => Form::Packed(true),
         }
     }
 
-    fn parse(self, bytes: &[u8]) -> Result<Block<'_>, String> {
+    fn parse<'a>(self, bytes: &'a [u8], codes: &'a Codes) -> Result<Block<'a>, String> {
         match self {
-            Form::Bare(version) => Block::parse(bytes, version, false),
-            Form::Millis => Block::parse(bytes, 1, true),
-            Form::Records => Block::parse(bytes, 3, true),
+            Form::Old(Old::Bare(version)) => Block::parse(bytes, version, false, codes),
+            Form::Old(Old::Millis) => Block::parse(bytes, 1, true, codes),
+            Form::Old(Old::Records) => Block::parse(bytes, 3, true, codes),
+            Form::Packed(records) => Block::parse(bytes, 4, records, codes),
         }
     }
 
-    fn is_bare(self) -> bool {
-        matches!(self, Form::Bare(_))
+    /// The entries of a block's bytes; `None` if some of it is not as docs/format.md says.
+    pub fn read(self, bytes: &[u8], dictionary: &Dictionary) -> Option<Stores> {
+        match self {
+            Form::Old(old) => old::read(bytes, old),
+            Form::Packed(records) => packed::read(bytes, records, dictionary),
+        }
     }
 }
 
@@ -47,23 +59,48 @@ impl Form {
 pub fn block(input: &[u8]) {
     let mut script = Source::new(input);
     let form = Form::pick(&mut script);
-    let bytes = match script.below(8) {
-        0 => [script.take(usize::MAX), &[0; 4]].concat(),
-        // What is built is of the present version.
-        4.. if form != Form::Millis => built(&mut script, form),
-        _ => crafted(&mut script, form),
+    let dictionary = match form {
+        Form::Old(_) => Dictionary::plain(),
+        Form::Packed(_) => Dictionary::pick(&mut script),
     };
-    bounded(bytes.len(), || ask(&bytes, form));
+    let codes = Codes::decode(&dictionary.write()).unwrap();
+    let bytes = match (script.below(8), form) {
+        (0, _) => [script.take(usize::MAX), &[0; 4]].concat(),
+        (_, Form::Old(old)) => old::craft(&mut script, old),
+        (1..5, Form::Packed(records)) => built(&mut script, records, &dictionary, &codes),
+        (_, Form::Packed(records)) => {
+            let keys: Vec<_> = entries(&mut script)
+                .into_iter()
+                .map(|(key, _)| key)
+                .collect();
+            packed::craft(&mut script, &keys, records, &dictionary)
+        }
+    };
+    bounded(bytes.len(), || ask(&bytes, form, &dictionary, &codes));
 }
 
 /// A block that the store writes, and what the rest of the script makes of it.
-fn built(script: &mut Source<'_>, form: Form) -> Vec<u8> {
+fn built(
+    script: &mut Source<'_>,
+    records: bool,
+    dictionary: &Dictionary,
+    codes: &Codes,
+) -> Vec<u8> {
     let entries = entries(script);
-    let mut bytes = Block::build(&entries, !form.is_bare());
-    if script.is_empty() {
-        expect(&bytes, form, &entries);
+    let longest = entries.first().map_or(0, |(key, _)| key.len());
+    let separator = script.below(longest + 1);
+    let mut bytes = Block::build(&entries, records, separator, codes);
+    if !entries.is_empty() {
+        let plain = || Some(seen_at(None));
+        let stored = |(key, record): &(Vec<u8>, Vec<u8>)| match record::read(record) {
+            Some(stored) if records => (key.clone(), stored),
+            _ => (key.clone(), plain()),
+        };
+        let expected: Stores = entries.iter().map(stored).collect();
+        let read = packed::read(&bytes, records, dictionary);
+        assert_eq!(read.as_ref(), Some(&expected));
     }
-    let crc = bytes.split_off(bytes.len() - 4);
+    let crc = bytes.split_off(bytes.len().saturating_sub(4));
     while !script.is_empty() {
         edit(script, &mut bytes);
     }
@@ -82,6 +119,12 @@ fn entries(script: &mut Source<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
         if script.rarely(30) {
             key.resize(key.len() + script.below(1000), b'a');
         }
+        if script.rarely(30) {
+            key.resize(253 + script.below(5), b'a');
+            entries.insert(key.clone(), record::bytes(script, 0));
+            key.pop();
+            key.push(b'a' + script.u8() % 4);
+        }
         if !key.is_empty() {
             entries.insert(key.clone(), record::bytes(script, 0));
         }
@@ -89,162 +132,17 @@ fn entries(script: &mut Source<'_>) -> Vec<(Vec<u8>, Vec<u8>)> {
     entries.into_iter().collect()
 }
 
-/// Entries written one by one, each number of which may be wrong.
-fn crafted(script: &mut Source<'_>, form: Form) -> Vec<u8> {
-    let mut out = vec![if script.rarely(20) { script.u8() } else { 0 }];
-    let mut places = Vec::new();
-    match form {
-        Form::Bare(_) => {}
-        Form::Millis => put_varint(&mut out, script.number(1_700_000_000_000)),
-        Form::Records => {
-            put_varint(&mut out, script.number(1_700_000_000));
-            let mut payloads = Vec::new();
-            for _ in 0..script.below(6) {
-                let state = 3 + script.below(4) as u8;
-                places.push(u64::from(state) | (payloads.len() as u64) << 3);
-                let first = script.below(4) as u64;
-                record::put_payload(script, state, first, &mut payloads);
-            }
-            let len = payloads.len() as u64;
-            put_varint(&mut out, seldom(script, len));
-            out.extend(payloads);
-        }
-    }
-    let begin = out.len();
-    let (mut last, mut restarts) = (0u64, Vec::new());
-    for place in 0..script.below(50) {
-        if place % 16 == 0 {
-            let at = (out.len() - begin) as u64;
-            restarts.push(seldom(script, at));
-        }
-        let shared = match place % 16 {
-            0 if !script.rarely(20) => 0,
-            _ => script.below(last as usize + 1) as u64,
-        };
-        let shared = if script.rarely(20) {
-            script.number(last)
-        } else {
-            shared
-        };
-        let given = script.below(12);
-        let suffix = script.take(given);
-        let len = suffix.len() as u64;
-        put_varint(&mut out, shared);
-        put_varint(&mut out, seldom(script, len));
-        if !form.is_bare() {
-            let code = match script.below(8) {
-                0 => 0,
-                1 => script.number(9),
-                2 => 2,
-                3.. if !places.is_empty() => {
-                    let code = places[script.below(places.len())];
-                    seldom(script, code)
-                }
-                _ => u64::from(script.u16()) << 3 | 1,
-            };
-            put_varint(&mut out, code);
-        }
-        out.extend(suffix);
-        last = shared.saturating_add(len).min(1 << 16);
-    }
-    let count = restarts.len() as u64;
-    for at in restarts {
-        out.extend((at as u32).to_le_bytes());
-    }
-    out.extend((seldom(script, count) as u32).to_le_bytes());
-    out.extend([0; 4]);
-    out
-}
-
-/// A number that is now and then another one.
-fn seldom(script: &mut Source<'_>, near: u64) -> u64 {
-    if script.rarely(20) {
-        script.number(near)
-    } else {
-        near
-    }
-}
-
-/// A sound block holds what was put into it.
-fn expect(bytes: &[u8], form: Form, entries: &[(Vec<u8>, Vec<u8>)]) {
-    let block = form.parse(bytes).unwrap();
-    block.check().unwrap();
-    let (mut at, mut key) = (0, Vec::new());
-    for (expected, record) in entries {
-        let plain = Some(seen_at(None));
-        let stored = match form {
-            Form::Bare(_) => plain,
-            _ => record::read(record).unwrap_or(plain),
-        };
-        let (found, next) = block.step(at, &mut key).unwrap().unwrap();
-        assert_eq!((&key, found), (expected, stored));
-        at = next;
-    }
-    assert_eq!(block.step(at, &mut key), Ok(None));
-}
-
-/// The entries of a block's bytes, read from the first to the last as docs/format.md
-/// says; `None` if some of it is not as it says.
-pub fn naive(bytes: &[u8], form: Form) -> Option<Stores> {
-    let body = bytes.get(..bytes.len().checked_sub(4)?)?;
-    let (&codec, mut rest) = body.split_first()?;
-    let (mut base, mut payloads) = (0, &[][..]);
-    if !form.is_bare() {
-        (base, rest) = files::varint(rest)?;
-    }
-    if form == Form::Records {
-        let (len, after) = files::varint(rest)?;
-        (payloads, rest) = after.split_at_checked(usize::try_from(len).ok()?)?;
-    }
-    let (rest, count) = rest.split_last_chunk::<4>()?;
-    let restarts = (u32::from_le_bytes(*count) as usize).checked_mul(4)?;
-    let (all, restarts) = rest.split_at_checked(rest.len().checked_sub(restarts)?)?;
-    let mut entries = Stores::new();
-    let mut rest = all;
-    while !rest.is_empty() {
-        let at = (all.len() - rest.len()) as u32;
-        let (shared, after) = files::varint(rest)?;
-        let (len, after) = files::varint(after)?;
-        let (code, after) = if form.is_bare() {
-            (0, after)
-        } else {
-            files::varint(after)?
-        };
-        let (suffix, after) = after.split_at_checked(usize::try_from(len).ok()?)?;
-        rest = after;
-        let before = entries.last().map_or(&[][..], |(key, _)| key);
-        let key = [before.get(..usize::try_from(shared).ok()?)?, suffix].concat();
-        let common = before.iter().zip(&key).take_while(|(a, b)| a == b).count();
-        let sound = match entries.len() % 16 {
-            0 => {
-                let restart = restarts.chunks(4).nth(entries.len() / 16)?;
-                shared == 0 && restart == at.to_le_bytes()
-            }
-            _ => shared == common as u64,
-        };
-        if !sound || key.len() > 65_535 || (before >= &key[..] && !entries.is_empty()) {
-            return None;
-        }
-        entries.push((key, stored(code, base, payloads, form)?));
-    }
-    (codec == 0 && restarts.len() / 4 == entries.len().div_ceil(16)).then_some(entries)
-}
-
 /// What a record code stands for.
-fn stored(code: u64, base: u64, payloads: &[u8], form: Form) -> Option<Stored> {
+fn stored(code: u64, base: u64, payloads: &[u8]) -> Option<Stored> {
     let rest = code >> 3;
-    match (code & 7, form) {
-        (0, _) if rest == 0 => Some(Some(seen_at(None))),
-        (1, Form::Millis) => {
-            let millis = base.checked_add(rest).filter(|time| *time < 1 << 48)?;
-            Some(Some(seen_at(Some(millis / 1000))))
-        }
-        (1, _) => {
+    match code & 7 {
+        0 if rest == 0 => Some(Some(seen_at(None))),
+        1 => {
             let seconds = base.checked_add(rest).filter(|time| *time <= LATEST)?;
             Some(Some(seen_at(Some(seconds))))
         }
-        (2, Form::Records) if rest == 0 => Some(None),
-        (state @ 3..7, Form::Records) => {
+        2 if rest == 0 => Some(None),
+        state @ 3..7 => {
             let payload = payloads.get(usize::try_from(rest).ok()?..)?;
             record::read_payload(state as u8, base, payload).map(Some)
         }
@@ -254,66 +152,65 @@ fn stored(code: u64, base: u64, payloads: &[u8], form: Form) -> Option<Stored> {
 
 /// What was read one by one is found, and nothing else is. Where the block is not
 /// sound, any answer will do, as long as there is one.
-fn ask(bytes: &[u8], form: Form) {
+fn ask(bytes: &[u8], form: Form, dictionary: &Dictionary, codes: &Codes) {
     // Some bytes stand for very long keys: those are tried elsewhere.
-    let naive = naive(bytes, form);
-    let block = match form.parse(bytes) {
+    let naive = form.read(bytes, dictionary);
+    let block = match form.parse(bytes, codes) {
         Ok(block) => block,
         Err(_) => return assert_eq!(naive, None),
     };
     // Every entry with its record, once through.
-    let (mut at, mut key, mut steps) = (0, Vec::new(), 0);
-    let walked = loop {
+    let (mut at, mut key, mut walked) = (At::default(), Vec::new(), Stores::new());
+    let mut steps = 0;
+    let ended = loop {
         match block.step(at, &mut key) {
             Ok(None) => break true,
             Err(_) => break false,
-            Ok(Some((_, next))) => {
-                assert!(next > at, "a step goes on");
+            Ok(Some((stored, next))) => {
                 at = next;
                 steps += 1;
+                assert!(steps <= bytes.len(), "each step goes on");
+                if steps <= 100 {
+                    walked.push((key.clone(), stored));
+                }
             }
         }
     };
-    let sound = walked && block.check().is_ok();
+    let sound = ended && block.check().is_ok();
     assert_eq!(sound, naive.is_some(), "{:?}", block.check());
-    for probe in [&b""[..], b"a", b"\xff\xff", b"https://example.com/"] {
-        let _ = (block.find(probe), block.scan_from(probe));
-    }
     let Some(entries) = naive else {
-        let (mut at, mut key) = (0, Vec::new());
-        for _ in 0..40 {
-            let Ok(Some((_, next))) = block.step(at, &mut key) else {
-                break;
-            };
-            let _ = (block.find(&key), block.scan_from(&key));
-            at = next;
+        let keys = walked.iter().map(|(key, _)| &key[..]);
+        for probe in keys
+            .take(40)
+            .chain([&b""[..], b"a", b"\xff\xff", b"https://example.com/"])
+        {
+            for (separator, matched) in [(0, 0), (1, 1), (3, 1), (9, 9), (1, 3), (65_535, 65_535)] {
+                let _ = block.find(probe, separator, matched);
+            }
         }
         return;
     };
     assert_eq!(steps, entries.len());
+    assert!(entries.iter().take(100).eq(&walked));
+    let Some((first, _)) = entries.first() else {
+        return;
+    };
     let lookup = |key: &[u8]| {
         let place = entries.binary_search_by(|(known, _)| known.as_slice().cmp(key));
         place.ok().map(|place| entries[place].1.clone())
     };
+    // An index leads here from what is not below the separator.
+    let separators = [0, 1, first.len() / 2, first.len()].map(|len| &first[..len.min(first.len())]);
     for (key, _) in entries.iter().take(60) {
-        for probe in neighbours(key).iter().chain([key]) {
-            assert_eq!(block.find(probe).unwrap(), lookup(probe), "{probe:?}");
-            expect_seek(&block, probe, &entries);
+        for probe in neighbours(key).iter().chain([key, &b"~".to_vec()]) {
+            for separator in separators
+                .iter()
+                .filter(|separator| **separator <= &probe[..])
+            {
+                let matched = common(separator, probe);
+                let found = block.find(probe, separator.len(), matched).unwrap();
+                assert_eq!(found, lookup(probe), "{probe:?}, {separator:?}");
+            }
         }
     }
-}
-
-/// Stepping from where a search says comes to the first key that is not below.
-fn expect_seek(block: &Block<'_>, probe: &[u8], entries: &Stores) {
-    let mut at = block.scan_from(probe).unwrap();
-    let mut key = Vec::new();
-    let first = loop {
-        match block.step(at, &mut key).unwrap() {
-            None => break None,
-            Some(_) if key.as_slice() >= probe => break Some(&key),
-            Some((_, next)) => at = next,
-        }
-    };
-    let expected = entries.iter().map(|(key, _)| key);
-    assert_eq!(first, expected.clone().find(|key| key.as_slice() >= probe));
 }

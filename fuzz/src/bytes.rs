@@ -76,6 +76,15 @@ impl<'a> Source<'a> {
     }
 }
 
+/// A number that is now and then another one.
+pub fn seldom(script: &mut Source<'_>, near: u64) -> u64 {
+    if script.rarely(20) {
+        script.number(near)
+    } else {
+        near
+    }
+}
+
 /// Damage as disks and crashes do it. None of the input's own bytes get into the
 /// file: a fuzzer that sees checksums compared would put the right ones there.
 pub fn damage(script: &mut Source<'_>, bytes: &mut Vec<u8>) {

@@ -140,6 +140,10 @@ impl Header {
         out
     }
 
+    pub fn version(&self) -> u8 {
+        self.fixed[8]
+    }
+
     pub fn set_version(&mut self, version: u8) {
         self.fixed[8] = version;
     }
@@ -147,7 +151,7 @@ impl Header {
     /// Changes what is before the fields.
     pub fn edit_fixed(&mut self, script: &mut Source<'_>) {
         if script.rarely(3) {
-            return self.set_version(script.u8() % 5);
+            return self.set_version(script.u8() % 6);
         }
         let at = script.below(48);
         self.fixed[at] ^= script.u8().max(1);

@@ -10,24 +10,31 @@
 
 #[path = "../../tests/support/damage/allocation.rs"]
 mod allocation;
+pub mod answers;
 mod block;
 mod bytes;
+mod dictionary;
 pub mod files;
 mod filter;
+mod front;
+mod index;
 pub mod lines;
 pub mod log;
 mod manifest;
 pub mod memory;
 mod memory_bound;
-mod old;
+pub mod old;
 mod operations;
+pub mod parts;
 mod record;
 mod repair;
 pub mod sample;
 pub mod segment;
 
 pub use block::block;
+pub use dictionary::dictionary;
 pub use filter::filter;
+pub use index::index;
 pub use lines::lines;
 pub use log::log;
 pub use manifest::manifest;
@@ -39,11 +46,13 @@ pub use segment::segment;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("log", log),
     ("manifest", manifest),
     ("segment", segment),
+    ("dictionary", dictionary),
     ("block", block),
+    ("index", index),
     ("filter", filter),
     ("operations", operations),
     ("repair", repair),

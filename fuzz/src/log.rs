@@ -3,14 +3,13 @@
 mod reference;
 
 use self::reference::reference;
+use super::answers::{consult, expect_answers, expect_exactly, expect_typed};
 use super::bytes::{Source, damage, edit};
 use super::files::{Fields, Header, MUST, frame_crc, put_varint, u32_at, u64_at};
 use super::memory::Memory;
 use super::memory_bound::bounded;
 use super::record::{self, replaces};
-use super::sample::{
-    Entries, Sample, builder, consult, expect_answers, expect_exactly, expect_typed, path,
-};
+use super::sample::{Entries, Sample, builder, path};
 use seendb::{Error, Record, Seen, StateKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;

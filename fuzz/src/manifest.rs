@@ -1,12 +1,11 @@
 //! A store's manifest, damaged, or with a right checksum over anything.
 
+use super::answers::{consult, expect_answers, expect_exactly, expect_typed};
 use super::bytes::{Source, damage, edit};
 use super::files::{Fields, Header, MUST};
 use super::memory::Memory;
 use super::memory_bound::bounded;
-use super::sample::{
-    DIR, Entries, Sample, at, builder, consult, expect_answers, expect_exactly, expect_typed, path,
-};
+use super::sample::{DIR, Entries, Sample, at, builder, path};
 use seendb::vfs::Vfs;
 use seendb::{Claim, Error, Seen};
 use std::path::Path;

@@ -1,11 +1,14 @@
 //! A store as version 0.1 would have written it: format version 1, where times are in
 //! milliseconds and records say nothing else.
 
-use super::block::{Form, naive};
+use super::block::Form;
+use super::dictionary::Dictionary;
 use super::files::{Header, MUST, frame_crc, put_varint, u32_at, u64_at};
+use super::front;
 use super::memory::Memory;
+use super::parts::{CODECS, DICTIONARY, Parts};
 use super::sample::{DIR, path};
-use super::segment::{Parts, rename};
+use super::segment::rename;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -33,9 +36,11 @@ pub fn downgrade(vfs: &Memory) {
 fn segment(bytes: &[u8]) -> Vec<u8> {
     let mut parts = Parts::read(bytes);
     parts.header.set_version(1);
+    let dictionary = parts.dictionaries.take().unwrap();
+    let dictionary = Dictionary::read(&dictionary[0]).unwrap();
     for block in &mut parts.blocks {
         block.extend([0; 4]);
-        let entries = naive(block, Form::Records).unwrap();
+        let entries = Form::Packed(true).read(block, &dictionary).unwrap();
         let times = entries.into_iter().map(|(key, stored)| {
             let first = stored.unwrap().first_seen.unwrap();
             let since = first.duration_since(SystemTime::UNIX_EPOCH).unwrap();
@@ -43,8 +48,11 @@ fn segment(bytes: &[u8]) -> Vec<u8> {
         });
         *block = write(&times.collect::<Vec<_>>());
     }
-    let fields = &mut parts.footer.0;
-    fields.retain(|(tag, _)| ![15 | MUST, 16].contains(tag));
+    let fields = &mut parts.footer;
+    fields.set(CODECS, &[0]);
+    fields
+        .0
+        .retain(|(tag, _)| ![15 | MUST, 16, DICTIONARY].contains(tag));
     parts.write()
 }
 
@@ -53,26 +61,8 @@ fn write(entries: &[(Vec<u8>, u64)]) -> Vec<u8> {
     let base = entries.iter().map(|(_, millis)| *millis).min().unwrap_or(0);
     let mut out = vec![0];
     put_varint(&mut out, base);
-    let begin = out.len();
-    let (mut last, mut restarts) = (&[][..], Vec::new());
-    for (place, (key, millis)) in entries.iter().enumerate() {
-        let common = last.iter().zip(key).take_while(|(a, b)| a == b).count();
-        let shared = if place % 16 == 0 { 0 } else { common };
-        if place % 16 == 0 {
-            restarts.push((out.len() - begin) as u32);
-        }
-        for number in [
-            shared as u64,
-            (key.len() - shared) as u64,
-            (millis - base) << 3 | 1,
-        ] {
-            put_varint(&mut out, number);
-        }
-        out.extend(&key[shared..]);
-        last = key;
-    }
-    restarts.push(restarts.len() as u32);
-    out.extend(restarts.into_iter().flat_map(u32::to_le_bytes));
+    let code = |(key, millis): &(Vec<u8>, u64)| (key.clone(), vec![(millis - base) << 3 | 1]);
+    out.extend(front::write(&entries.iter().map(code).collect::<Vec<_>>()));
     out
 }
 

@@ -7,9 +7,10 @@ mod model;
 mod queries;
 
 use self::model::Model;
+use super::answers::neighbours;
 use super::bytes::Source;
 use super::memory::Memory;
-use super::sample::{DIR, Fixed, env, neighbours};
+use super::sample::{DIR, Fixed, env};
 use seendb::vfs::Vfs;
 use seendb::{
     Canon, Driver, Durability, Error, FilterKind, Lease, Reads, Seen, StateKind, Token, Writes,

@@ -1,6 +1,6 @@
 //! Records as docs/format.md has them, written and read without any of the store's code.
 
-use super::bytes::Source;
+use super::bytes::{Source, seldom};
 use super::files::{put_varint, varint};
 use super::sample::at;
 use seendb::{Outcome, Record, State, StateKind, Token};
@@ -184,6 +184,20 @@ pub fn bytes(script: &mut Source<'_>, replaces: u8) -> Vec<u8> {
         out.pop();
     }
     out
+}
+
+/// A record code of a block whose payloads have these codes, perhaps a wrong one.
+pub fn code(script: &mut Source<'_>, payloads: &[u64]) -> u64 {
+    match script.below(8) {
+        0 => 0,
+        1 => script.number(9),
+        2 => 2,
+        3.. if !payloads.is_empty() => {
+            let code = payloads[script.below(payloads.len())];
+            seldom(script, code)
+        }
+        _ => u64::from(script.u16()) << 3 | 1,
+    }
 }
 
 /// A number that is seldom another one.

@@ -1,15 +1,15 @@
 //! A store whose files are damaged, or changed with right checksums, and its repair.
 
+use super::answers::{expect_exactly, expect_typed};
 use super::bytes::{Source, damage};
 use super::files::Header;
 use super::log;
 use super::memory::Memory;
 use super::memory_bound::bounded;
+use super::parts::Parts;
 use super::record::Stored;
-use super::sample::{
-    DIR, Entries, Sample, builder, builder_at, expect_exactly, expect_typed, path,
-};
-use super::segment::{Parts, rename};
+use super::sample::{DIR, Entries, Sample, builder, builder_at, path};
+use super::segment::rename;
 use seendb::vfs::Vfs;
 use seendb::{Canon, Error, RepairReport, Seen};
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,7 +8,7 @@ use super::output::print;
 use super::progress::Progress;
 use super::units::{bytes, counted, parse_rate, parse_size};
 use super::writer::Waiting;
-use crate::{FilterKind, Seen, Stats};
+use crate::{Codec, FilterKind, Seen, Stats};
 use std::path::PathBuf;
 
 const HELP: &str = "\
@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// How filters are built: bloom, blocked, fuse or none [default: the store's own]
     #[arg(long, value_name = "KIND")]
     filter: Option<FilterKind>,
+    /// How keys are coded: plain, standard or dense [default: the store's own]
+    #[arg(long, value_name = "CODEC")]
+    codec: Option<Codec>,
     /// Memory for all together: the newest entries, filters and indexes [default: as needed]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
@@ -57,6 +60,9 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
         }
         if let Some(kind) = args.filter {
             builder = builder.filter(kind);
+        }
+        if let Some(codec) = args.codec {
+            builder = builder.codec(codec);
         }
         if let Some(memory) = args.memory {
             builder = builder.memory(memory as u64);

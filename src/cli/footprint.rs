@@ -3,18 +3,20 @@
 //! The figures are those of 3.1 million URLs from crawls and lists, 76.5 bytes each on
 //! average; `docs/tuning.md` says which commands printed them.
 
-use crate::compact::filter_bits;
+use crate::codec::Codec;
+use crate::compact::{MAX_RUNS, filter_bits};
 use crate::filter::FilterKind;
 use crate::options::{DEFAULT_MEMTABLE, reserved_for_memtables};
+use crate::segment::dictionary_memory;
 
 /// Bytes of a URL.
 pub(super) const URL: f64 = 76.5;
 /// Bytes on disk for a URL with the time when it was seen.
-pub(super) const DISK: f64 = 36.1;
+pub(super) const DISK: f64 = 18.4;
 /// The same in a store that keeps no times.
-const DISK_WITHOUT_STAMPS: f64 = 33.1;
-/// Bytes of memory for a URL in the index of its segment.
-const INDEX: f64 = 0.21;
+const DISK_WITHOUT_STAMPS: f64 = 16.1;
+/// Bytes of memory for a URL in the index of its segment, without the run's dictionary.
+const INDEX: f64 = 0.05;
 /// Bytes of memory for a URL in a memtable.
 const MEMTABLE: f64 = 102.0;
 /// Of a memtable's, beside the URL, less what slots take.
@@ -22,7 +24,7 @@ const RECORD: f64 = 12.75;
 /// Bytes of memory for a URL of a segment that is being written, for its filter.
 const HASH: f64 = 8.0;
 /// Segments are no longer than this by default, in bytes.
-const SEGMENT: f64 = (256 << 20) as f64;
+const SEGMENT: f64 = (128 << 20) as f64;
 
 /// URLs that fill a memtable of the default size.
 const FLUSH: u64 = (DEFAULT_MEMTABLE as f64 / MEMTABLE) as u64;
@@ -51,7 +53,7 @@ pub(super) struct Footprint {
     pub(super) filter_bits: f64,
     /// In memory: filters.
     pub(super) filters: u64,
-    /// In memory: indexes.
+    /// In memory: indexes and dictionaries.
     pub(super) indexes: u64,
     /// In memory: memtables, at most.
     pub(super) memtables: u64,
@@ -65,7 +67,9 @@ impl Footprint {
         let of = |each: f64| (urls as f64 * each).ceil() as u64;
         let filter_bits = filter_bits(kind, rate, urls, FLUSH);
         let filters = of(filter_bits / 8.0);
-        let indexes = of(INDEX);
+        // As large for a run of a flush as for any, and one for each run.
+        let runs = urls.div_ceil(FLUSH).clamp(1, MAX_RUNS as u64 + 1);
+        let indexes = of(INDEX) + runs * dictionary_memory(Codec::default(), urls.min(FLUSH));
         let hashes = of(HASH).min((SEGMENT / DISK * HASH) as u64);
         Footprint {
             disk: of(DISK),

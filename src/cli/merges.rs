@@ -50,7 +50,7 @@ pub(super) struct Merging {
     /// Bytes of a URL on average, as logs and memtables hold it [default: 76.5]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, requires = "merges")]
     url_bytes: Option<f64>,
-    /// Bytes of a URL in a segment [default: 36.1]
+    /// Bytes of a URL in a segment [default: 18.4]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes, requires = "merges")]
     disk_bytes: Option<f64>,
     /// Bytes that a merge writes a second [default: 100MB]
@@ -61,12 +61,12 @@ pub(super) struct Merging {
     merge_threads: Option<usize>,
 }
 
-/// Reads bytes of a URL: `36` or `36.1`.
+/// Reads bytes of a URL: `18` or `18.5`.
 fn parse_bytes(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|bytes| (1.0..=MOST_BYTES as f64).contains(bytes))
-        .ok_or_else(|| format!("it is a number of bytes such as 36.1, from 1 to {MOST_BYTES}"))
+        .ok_or_else(|| format!("it is a number of bytes such as 18.5, from 1 to {MOST_BYTES}"))
 }
 
 fn parse_threads(text: &str) -> Result<usize, String> {

@@ -4,7 +4,7 @@ use super::ages::Expiring;
 use super::failure::Failure;
 use super::note::note_recovery;
 use super::units::{parse_canon, parse_durability, parse_duration, parse_rate, parse_size};
-use crate::{Builder, Canon, Durability, Error, FilterKind, Seen};
+use crate::{Builder, Canon, Codec, Durability, Error, FilterKind, Seen};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -48,13 +48,17 @@ pub(super) struct Options {
     /// interval [default: 1s]. A killed process loses nothing at any setting
     #[arg(long, value_name = "WHEN", value_parser = parse_durability)]
     durability: Option<Durability>,
-    /// Keep no times: saves about three bytes a URL. Fixed when the store is created
+    /// Keep no times: saves one to three bytes a URL. Fixed when the store is created
     #[arg(long)]
     no_stamps: bool,
     /// How filters are built, for what is written from now on: bloom, blocked, fuse or none
     /// [default: blocked, or the store's own]
     #[arg(long, value_name = "KIND")]
     filter: Option<FilterKind>,
+    /// How keys are coded, for what is written from now on: plain, standard or dense
+    /// [default: standard, or the store's own]
+    #[arg(long, value_name = "CODEC")]
+    codec: Option<Codec>,
     /// Memory for all together: the newest entries, filters and indexes [default: as needed]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     memory: Option<usize>,
@@ -88,6 +92,9 @@ impl Options {
         }
         if let Some(kind) = self.filter {
             builder = builder.filter(kind);
+        }
+        if let Some(codec) = self.codec {
+            builder = builder.codec(codec);
         }
         self.expiring.set(builder)
     }

@@ -1,9 +1,11 @@
 //! One merge of runs, done in bounded pieces.
 
+use super::sample::Sampling;
 use super::{Expired, Fate, Merged, Purge, RunCursor, RunWriter, Target};
 use crate::error::Result;
 use crate::record::Stored;
-use crate::segment::Meta;
+use crate::segment::{Meta, Segment};
+use std::sync::Arc;
 
 /// Entries that one piece takes at most; in tests of schedules, where merges are small, two.
 pub(crate) const PIECE: usize = if cfg!(shuttle) { 2 } else { 20_000 };
@@ -13,6 +15,8 @@ pub(crate) const PIECE: usize = if cfg!(shuttle) { 2 } else { 20_000 };
 pub(crate) struct Merge {
     entries: Merged<RunCursor>,
     writer: RunWriter,
+    /// Until a sample of the keys was taken.
+    sampling: Option<Sampling>,
     purge: Purge,
     /// Entries that one piece takes.
     piece: usize,
@@ -22,10 +26,19 @@ pub(crate) struct Merge {
 
 impl Merge {
     /// Merges runs, given from the newest to the oldest, into one at `target`.
-    pub(crate) fn new(runs: Vec<RunCursor>, target: Target, purge: Purge, piece: usize) -> Merge {
+    pub(crate) fn new(
+        runs: Vec<Vec<Arc<Segment>>>,
+        target: Target,
+        purge: Purge,
+        piece: usize,
+    ) -> Merge {
+        let cursors = runs.iter().map(|run| RunCursor::new(run));
+        let entries = Merged::new(cursors.collect());
+        let writer = RunWriter::new(target);
         Merge {
-            entries: Merged::new(runs),
-            writer: RunWriter::new(target),
+            entries,
+            sampling: Some(Sampling::new(&writer, runs)),
+            writer,
             purge,
             piece,
             expired: Vec::new(),
@@ -34,6 +47,14 @@ impl Merge {
 
     /// Merges a piece. The finished run's segments at the end, else `None`.
     pub(crate) fn step(&mut self, number: &mut dyn FnMut() -> u64) -> Result<Option<Vec<Meta>>> {
+        if let Some(sampling) = &mut self.sampling {
+            if !sampling.step()? {
+                return Ok(None);
+            }
+            if let Some(sampling) = self.sampling.take() {
+                self.writer.code_with(sampling.coder());
+            }
+        }
         for _ in 0..self.piece {
             if !self.entries.advance()? {
                 return self.writer.finish().map(Some);

@@ -7,6 +7,7 @@ mod policy;
 mod purge;
 mod run_cursor;
 mod run_writer;
+mod sample;
 mod simulation;
 
 #[cfg(feature = "cli")]
@@ -17,5 +18,6 @@ pub(crate) use policy::{Candidate, MAX_RUNS, STOP_RUNS, delay, next_merge, next_
 pub(crate) use purge::{Expired, Fate, Older, Purge};
 pub(crate) use run_cursor::RunCursor;
 pub(crate) use run_writer::{RunWriter, Target};
+pub(crate) use sample::coder_for;
 #[cfg(feature = "cli")]
 pub(crate) use simulation::{Load, Outcome, simulate};

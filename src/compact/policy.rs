@@ -27,7 +27,7 @@ const SLOW_STEP: Duration = Duration::from_millis(20);
 /// A run as the policy sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Its size in bytes.
+    /// Its size in bytes, without filters.
     pub(crate) bytes: u64,
     /// The merge that it is in, if it is in one.
     pub(crate) merge: Option<usize>,

@@ -1,10 +1,11 @@
 //! Writes ordered entries into the segments of one run.
 
+use crate::codec::Codec;
 use crate::error::Result;
 use crate::filter::FilterPlan;
 use crate::header::StoreId;
 use crate::record::Stored;
-use crate::segment::{self, Meta, Params, Writer};
+use crate::segment::{self, Coder, Meta, Params, Writer};
 use crate::vfs::Vfs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +23,10 @@ pub(crate) struct Target {
     pub(crate) records: bool,
     /// How its filters are built.
     pub(crate) filter: FilterPlan,
+    /// How its keys are coded.
+    pub(crate) codec: Codec,
+    /// Whether its dictionary is one for all of its keys. If not, it is to be coded anew.
+    pub(crate) is_sampled: bool,
     /// The size in bytes at which the run goes on in another segment.
     pub(crate) segment_size: u64,
     pub(crate) sequences: (u64, u64),
@@ -34,6 +39,7 @@ pub(crate) struct Target {
 #[derive(Debug)]
 pub(crate) struct RunWriter {
     target: Target,
+    coder: Arc<Coder>,
     current: Option<Writer>,
     finished: Vec<Meta>,
     /// Files that this run created, and no other.
@@ -44,10 +50,26 @@ impl RunWriter {
     pub(crate) fn new(target: Target) -> RunWriter {
         RunWriter {
             target,
+            coder: Arc::new(Coder::plain()),
             current: None,
             finished: Vec::new(),
             created: Vec::new(),
         }
+    }
+
+    /// How keys are to be coded.
+    pub(crate) fn codec(&self) -> Codec {
+        self.target.codec
+    }
+
+    /// The size in bytes at which it goes on in another segment.
+    pub(crate) fn segment_size(&self) -> u64 {
+        self.target.segment_size
+    }
+
+    /// Says what codes the keys of all segments that are begun from now on.
+    pub(crate) fn code_with(&mut self, coder: Coder) {
+        self.coder = Arc::new(coder);
     }
 
     /// Adds an entry; keys ascend. `number` gives new segments their numbers.
@@ -85,6 +107,8 @@ impl RunWriter {
             place: u32::try_from(self.finished.len()).unwrap_or(u32::MAX),
             filter: target.filter.kind,
             filter_size: target.filter.size,
+            codec: target.is_sampled.then_some(target.codec),
+            coder: self.coder.clone(),
             block_size: segment::DEFAULT_BLOCK_SIZE,
             sequences: target.sequences,
             inputs: target.inputs.clone(),

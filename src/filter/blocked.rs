@@ -8,7 +8,8 @@
 //! Position `p` of a block is bit `p & 7` of its byte `p >> 3`.
 
 use super::Size;
-use crate::vfs::{HugeBytes, prefetch};
+use crate::vector::prefetch;
+use crate::vfs::HugeBytes;
 use std::io;
 
 /// A block in bytes: a cache line.

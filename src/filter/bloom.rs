@@ -8,7 +8,8 @@
 //! Position `p` is bit `p & 7` of byte `p >> 3`.
 
 use super::{Size, reduce, remix};
-use crate::vfs::{HugeBytes, prefetch};
+use crate::vector::prefetch;
+use crate::vfs::HugeBytes;
 use std::io;
 
 /// Lengths are multiples of this many bytes.

@@ -12,7 +12,8 @@
 //! first byte on. Seven bytes of zeros follow, so that eight can be read at any slot.
 
 use super::{Size, peel, reduce, remix};
-use crate::vfs::{HugeBytes, prefetch};
+use crate::vector::prefetch;
+use crate::vfs::HugeBytes;
 use std::io;
 
 /// Slots a key, for many keys.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::filter::FilterKind;
+use crate::header::VERSION;
 use crate::vfs::Os;
 
 fn sample() -> Manifest {
@@ -59,6 +60,7 @@ fn sample() -> Manifest {
             memory: Some(3 << 30),
             memtable: 16 << 20,
         },
+        codec: Codec::Dense,
     }
 }
 
@@ -98,7 +100,7 @@ fn a_newer_version_or_an_unknown_field_is_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE_NAME);
     let mut newer = sample().encode();
-    newer[8] = 4;
+    newer[8] = VERSION as u8 + 1;
     let end = newer.len() - 4;
     let crc = crc32fast::hash(&newer[..end]);
     newer[end..].copy_from_slice(&crc.to_le_bytes());
@@ -106,7 +108,7 @@ fn a_newer_version_or_an_unknown_field_is_refused_by_name() {
     let error = Manifest::load(&Os, dir.path()).unwrap_err();
     assert!(
         matches!(&error, Error::UnsupportedFormat { found, supported, .. }
-            if found == "4" && supported == "1 to 3"),
+            if *found == (VERSION + 1).to_string() && *supported == format!("1 to {VERSION}")),
         "{error}"
     );
 

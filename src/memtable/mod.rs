@@ -40,7 +40,7 @@ pub(crate) use appender::{Appender, Mark, Place};
 
 use crate::record::{Counts, Head, Stored};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::vfs::prefetch;
+use crate::vector::prefetch;
 use arena::{Arena, Slots};
 use std::io;
 use std::sync::Arc;

@@ -10,8 +10,8 @@ pub use state::{Outcome, Record, State, StateKind};
 pub use token::{InvalidToken, Token};
 
 pub(crate) use code::{
-    Head, KNOWN_STATES, MAX_WORKER, Unreadable, number, plain, read, read_payload, tag, write,
-    write_payload,
+    Head, KNOWN_STATES, MAX_WORKER, STATE_BITS, Unreadable, number, plain, read, read_payload, tag,
+    write, write_payload,
 };
 pub(crate) use expiry::Expiry;
 pub(crate) use state::{Counts, cut_reason};

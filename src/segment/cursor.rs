@@ -2,7 +2,8 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::Place;
-use super::block::Block;
+use super::block::{At, Block};
+use super::packed::Probe;
 use super::reader::Segment;
 use crate::error::{Error, Result};
 use crate::record::Stored;
@@ -33,7 +34,7 @@ pub(crate) struct Cursor {
     block: Place,
     bytes: Range<usize>,
     /// The next entry in the block.
-    at: usize,
+    at: At,
     key: Vec<u8>,
     record: Stored,
     /// A seek has read the entry that `advance` is to give.
@@ -51,7 +52,7 @@ impl Cursor {
             next_block: 0,
             block: Place { offset: 0, len: 0 },
             bytes: 0..0,
-            at: 0,
+            at: At::Start,
             key: Vec::new(),
             record: Stored::Seen(None),
             waiting: false,
@@ -89,15 +90,12 @@ impl Cursor {
     fn try_seek(&mut self, key: &[u8]) -> Result<()> {
         self.waiting = false;
         self.ahead = 0;
-        let located = self.segment.index.locate(key);
+        let located = self.segment.index.locate(&Probe::new(key));
         let Some(located) = located.map_err(|m| self.segment.bad_index(m))? else {
             return Ok(());
         };
         self.next_block = located.ordinal;
         self.load_next()?;
-        let from = self.with_block(|block, _| block.scan_from(key))?;
-        self.at = from;
-        self.key.clear();
         while self.try_advance()? {
             if self.key.as_slice() >= key {
                 self.waiting = true;
@@ -136,7 +134,8 @@ impl Cursor {
         use_block: impl FnOnce(Block<'_>, &mut Vec<u8>) -> Result<T, super::Fault>,
     ) -> Result<T> {
         let bytes = self.buffer.get(self.bytes.clone()).unwrap_or_default();
-        Block::parse(bytes, self.segment.form)
+        self.segment
+            .parse(bytes)
             .and_then(|block| use_block(block, &mut self.key))
             .map_err(|fault| self.segment.bad_block(fault, self.block))
     }
@@ -169,7 +168,7 @@ impl Cursor {
         self.bytes = bytes;
         self.block = place;
         self.next_block += 1;
-        self.at = 0;
+        self.at = At::Start;
         self.key.clear();
         Ok(true)
     }

@@ -2,7 +2,10 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::Place;
-use super::footer::{Footer, Part, Piece};
+use super::footer::{Footer, Piece};
+use super::part::Part;
+use super::{CODEC_DICTIONARY, CODEC_NONE};
+use crate::codec::Codec;
 use crate::filter::{FilterKind, Parameters};
 use crate::wire::{MUST_UNDERSTAND, Malformed, Reader};
 
@@ -22,7 +25,9 @@ pub(super) const FILTER_KIND: u16 = 13 | MUST_UNDERSTAND;
 pub(super) const CODECS: u16 = 14 | MUST_UNDERSTAND;
 pub(super) const RECORDS: u16 = 15 | MUST_UNDERSTAND;
 pub(super) const PIECE: u16 = 16;
-pub(super) const KNOWN_FIELDS: &str = "footer fields 1 to 16";
+pub(super) const DICTIONARY: u16 = 17 | MUST_UNDERSTAND;
+pub(super) const CODEC: u16 = 18;
+pub(super) const KNOWN_FIELDS: &str = "footer fields 1 to 18";
 
 /// The fields that were met so far.
 #[derive(Debug, Default)]
@@ -45,6 +50,8 @@ pub(super) struct Fields {
     /// The number of a filter kind that this build does not know.
     pub(super) unknown_filter: Option<u16>,
     pub(super) codecs: Option<Vec<u8>>,
+    dictionary: Option<Place>,
+    codec: Option<Codec>,
 }
 
 impl Fields {
@@ -96,6 +103,12 @@ impl Fields {
                 };
                 self.parameters = Some(Parameters::decode(kind, r)?);
             }
+            DICTIONARY => {
+                let offset = r.u64("an offset")?;
+                let len = r.u64("a length")?;
+                self.dictionary = Some(Place { offset, len });
+            }
+            CODEC => self.codec = Codec::from_number(r.u8("a codec")?),
             CODECS => self.codecs = Some(r.take(value.len(), "codecs")?.to_vec()),
             _ => return Ok(false),
         }
@@ -111,7 +124,11 @@ impl Fields {
     /// The footer, if no field is missing.
     pub(super) fn complete(self) -> Option<Footer> {
         let (keys, blocks, key_bytes) = self.counts?;
-        self.codecs?;
+        let codec = match self.dictionary {
+            Some(_) => CODEC_DICTIONARY,
+            None => CODEC_NONE,
+        };
+        self.codecs?.iter().all(|&one| one == codec).then_some(())?;
         Some(Footer {
             seed: self.seed?,
             policy: self.policy?,
@@ -131,6 +148,8 @@ impl Fields {
             index: self.index?,
             filter: self.filter?,
             parameters: self.parameters?,
+            dictionary: self.dictionary,
+            codec: self.codec,
         })
     }
 }

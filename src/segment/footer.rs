@@ -24,17 +24,21 @@
 //! | 11 ! | index: offset u64, length u64, crc u32 |
 //! | 12 ! | filter: offset u64, length u64, crc u32 |
 //! | 13 ! | filter: kind u16, probes u8 |
-//! | 14 ! | block codecs, u8 each: all that occur in the file |
+//! | 14 ! | block codecs, u8 each: 1, packed keys coded with a dictionary; up to version 3: 0 |
 //! | 15 ! | records, u8: 1 if entries have record codes, else 0; absent: as 3 |
 //! | 16 | place in the run, u32, from 0; u8: 1 if it is the last, else 0 |
+//! | 17 ! | the dictionary's second part: offset u64, length u64; not up to version 3 |
+//! | 18 | codec, u8: how keys were to be coded: 0 plain, 1 standard, 2 dense; absent if the dictionary is one of some keys alone, as after a repair, and up to version 3 |
 //!
 //! Tags marked `!` have the bit that says that they must be understood: without
-//! them a reader would give wrong answers. All but 7, 15 and 16 are always there.
+//! them a reader would give wrong answers. All but 7 and
+//! those from 15 on are always there.
 #![deny(clippy::indexing_slicing)]
 
-use super::block::{CODEC_NONE, KNOWN_CODECS};
 use super::fields::*;
-use super::{MAX_KEY, Place, bad_checksum, checksum};
+use super::part::Part;
+use super::{CODEC_DICTIONARY, CODEC_NONE, MAX_KEY, Place, bad_checksum, checksum};
+use crate::codec::Codec;
 use crate::error::{Error, Result};
 use crate::filter::{FilterKind, Parameters};
 use crate::header::{MAX_NUMBER, malformed, unknown_field};
@@ -42,19 +46,14 @@ use crate::vfs::{File, read_exact_at};
 use crate::wire::{Reader, put_field};
 use std::path::Path;
 
+const KNOWN_CODECS: &str = "block codecs 0 (none) and 1 (dictionary)";
+
 const MAGIC: &[u8; 8] = b"seenEND\0";
 const TAIL: u64 = 24;
 
 /// The end of the file is read in one request of this size, which holds tail and
 /// footer unless keys are very long.
 const AT_ONCE: u64 = 4096;
-
-/// The index or the filter: where it is, and its checksum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) place: Place,
-    pub(super) crc: u32,
-}
 
 /// Which of its run's segments one is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,9 +83,19 @@ pub(crate) struct Footer {
     pub(super) index: Part,
     pub(super) filter: Part,
     pub(super) parameters: Parameters,
+    /// The second part of the dictionary, if there is one.
+    pub(super) dictionary: Option<Place>,
+    /// How keys were to be coded, if this build knows it.
+    pub(super) codec: Option<Codec>,
 }
 
 impl Footer {
+    /// Where the footer itself begins: it was checked to follow on the other parts.
+    pub(super) fn footer_at(&self) -> u64 {
+        let last = self.dictionary.unwrap_or(self.filter.place);
+        last.end().unwrap_or_default()
+    }
+
     /// The footer and the tail, which lie at `offset` of the file.
     pub(super) fn encode(&self, offset: u64) -> Vec<u8> {
         let mut out = Vec::new();
@@ -111,13 +120,24 @@ impl Footer {
             put(tag, &[place.as_flattened(), &part.crc.to_le_bytes()]);
         }
         put(FILTER_KIND, &[&self.parameters.encode()]);
-        put(CODECS, &[&[CODEC_NONE]]);
+        let coded = self.dictionary.is_some();
+        put(
+            CODECS,
+            &[&[if coded { CODEC_DICTIONARY } else { CODEC_NONE }]],
+        );
         put(RECORDS, &[&[self.records.into()]]);
         if let Some(piece) = self.piece {
             put(
                 PIECE,
                 &[&piece.place.to_le_bytes(), &[piece.is_last.into()]],
             );
+        }
+        if let Some(place) = self.dictionary {
+            let place = [place.offset, place.len].map(u64::to_le_bytes);
+            put(DICTIONARY, &[place.as_flattened()]);
+        }
+        if let Some(codec) = self.codec {
+            put(CODEC, &[&[codec.number()]]);
         }
 
         let crc = checksum(offset, &out);
@@ -204,7 +224,8 @@ impl Footer {
             }
             unknown_field(path, tag, KNOWN_FIELDS)?;
         }
-        if let Some(&codec) = fields.codecs.iter().flatten().find(|&&c| c != CODEC_NONE) {
+        let known = |codec| [CODEC_NONE, CODEC_DICTIONARY].contains(codec);
+        if let Some(&codec) = fields.codecs.iter().flatten().find(|&codec| !known(codec)) {
             return Err(unsupported(path, "block codec", codec.into(), KNOWN_CODECS));
         }
         if let Some(number) = fields.unknown_filter {
@@ -220,11 +241,17 @@ impl Footer {
         })
     }
 
-    /// Blocks, index, filter and footer follow on each other.
+    /// Blocks, index, filter, dictionary and footer follow on each other.
     fn check_layout(&self, path: &Path, footer_at: u64, blocks_at: u64) -> Result<()> {
+        let filter_end = self.filter.place.end();
+        let end = match self.dictionary {
+            Some(place) if filter_end == Some(place.offset) => place.end(),
+            Some(_) => None,
+            None => filter_end,
+        };
         let fits = self.index.place.offset >= blocks_at
             && self.index.place.end() == Some(self.filter.place.offset)
-            && self.filter.place.end() == Some(footer_at)
+            && end == Some(footer_at)
             && self.first <= self.last
             && self.last.len() <= MAX_KEY
             && self.first.is_empty() == (self.keys == 0)

@@ -1,32 +1,41 @@
-//! What entries of a segment have beside their keys.
+//! How a segment has its keys, and what it has beside them.
+
+use super::old;
 
 /// The form of a segment's blocks: one of the format's version, and of whether it has
 /// records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Keys alone.
-    Bare,
-    /// As version 1 has it: times, in milliseconds.
-    Millis,
-    /// Records, with times in seconds.
-    Records,
+    /// As versions 1 to 3 have it.
+    Old(old::Form),
+    Packed {
+        records: bool,
+    },
 }
 
 impl Form {
-    pub(crate) const ALL: [Form; 3] = [Form::Records, Form::Millis, Form::Bare];
+    /// The forms that a block may have of which no more is known.
+    pub(crate) const ALL: [Form; 5] = [
+        Form::Packed { records: true },
+        Form::Packed { records: false },
+        Form::Old(old::Form::Records),
+        Form::Old(old::Form::Millis),
+        Form::Old(old::Form::Bare),
+    ];
 
     /// Of the segments of a version, with records or without.
     pub(crate) fn of(version: u32, records: bool) -> Form {
-        match (records, version) {
-            (false, _) => Form::Bare,
-            (true, 1) => Form::Millis,
-            (true, _) => Form::Records,
+        match old::Form::of(version, records) {
+            Some(form) => Form::Old(form),
+            None => Form::Packed { records },
         }
     }
 
-    /// Numbers that each entry has.
-    #[inline]
-    pub(super) fn values(self) -> u8 {
-        (self != Form::Bare).into()
+    /// Whether entries have no records.
+    pub(super) fn is_bare(self) -> bool {
+        matches!(
+            self,
+            Form::Packed { records: false } | Form::Old(old::Form::Bare)
+        )
     }
 }

@@ -1,20 +1,23 @@
 //! A segment: a sorted, immutable file of keys with its own filter.
 //!
 //! ```text
-//! header    see `header`, magic "seenSEG\0", no fields
-//! blocks    one after the other, see `block`
-//! index     one separator a block, see `index`
-//! filter    the bits of the filter, see `filter`
-//! footer    tagged fields, see `footer`
-//! tail      24 bytes: where the footer is, see `footer`
+//! header      see `header`, magic "seenSEG\0", no fields
+//! dictionary  the strings that keys are coded with, see `part` and `dictionary`
+//! blocks      one after the other, see `block`
+//! index       one separator a block, see `index`
+//! filter      the bits of the filter, see `filter`
+//! dictionary  again: without one, no key could be read
+//! footer      tagged fields, see `footer`
+//! tail        24 bytes: where the footer is, see `footer`
 //! ```
 //!
 //! Nothing lies between the parts: each begins where the one before it ends.
 //! The footer is written last, so that a file without one was never finished.
+//! Segments of format versions 1 to 3 have no dictionary, see `old`.
 //!
-//! Every part has a CRC-32. Those of blocks, index, filter and footer cover the
-//! part's offset in the file (u64) before its bytes, so that a part that landed
-//! in another place is noticed. The header's has its own form, see `header`.
+//! Every part has a CRC-32. Those of all but the header cover the part's offset in
+//! the file (u64) before its bytes, so that a part that landed in another place is
+//! noticed. The header's has its own form, see `header`.
 //!
 //! A segment is opened without reading a block. A block is verified when it is
 //! used for the first time, or each time with [`Reads::Pread`]; whoever reads
@@ -23,17 +26,20 @@
 //! [`Reads::Pread`]: crate::options::Reads::Pread
 
 mod block;
-mod coded;
+mod coder;
 mod cursor;
+mod dictionary;
 mod fields;
 mod footer;
 mod form;
 #[cfg(feature = "fuzz")]
 pub(crate) mod fuzz;
 mod index;
+mod old;
 mod open;
+mod packed;
+mod part;
 mod reader;
-mod region;
 mod remains;
 mod salvage;
 #[cfg(test)]
@@ -41,6 +47,7 @@ mod tests;
 mod verify;
 mod writer;
 
+pub(crate) use coder::{Coder, Sampler, allowed, dictionary_memory};
 pub(crate) use cursor::Cursor;
 pub(crate) use footer::Footer;
 pub(crate) use form::Form;
@@ -93,6 +100,10 @@ impl Meta {
         }
     }
 }
+
+/// The codecs of blocks, as the footer names them: up to version 3, and since.
+const CODEC_NONE: u8 = 0;
+const CODEC_DICTIONARY: u8 = 1;
 
 /// A part of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,15 +1,17 @@
 //! Opening a segment: everything but the blocks is read and checked.
 #![deny(clippy::indexing_slicing)]
 
-use super::footer::{Footer, Part};
+use super::dictionary::Dictionary;
+use super::footer::Footer;
 use super::index::Index;
-use super::reader::{Mapped, Segment};
-use super::{Form, Meta, Place, bad_checksum, checksum};
+use super::part::{read_dictionary, read_part, read_stored_dictionary};
+use super::reader::{Mapped, Range, Segment};
+use super::{Form, Meta, Place, old};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::header::{self, FileKind, Header, StoreId, malformed, unknown_field};
 use crate::options::Reads;
-use crate::vfs::{File, HugeBytes, Vfs, read_exact_at};
+use crate::vfs::{File, HugeBytes, Vfs};
 use crate::wire::Reader;
 use std::path::Path;
 use std::sync::Arc;
@@ -58,12 +60,11 @@ impl Segment {
             ));
         }
         let header = read_header(&*file, path, store, expect.number)?;
-        let blocks_at = header.len;
-        let footer = Footer::read(&*file, path, size, blocks_at)?;
+        let footer = Footer::read(&*file, path, size, header.len)?;
         if footer.content != expect.content {
             return Err(Error::corrupt(
                 path,
-                footer.filter.place.end().unwrap_or(size),
+                footer.footer_at(),
                 format!(
                     "the content hash {:032x} that the manifest names",
                     expect.content
@@ -71,22 +72,19 @@ impl Segment {
                 format!("{:032x}", footer.content),
             ));
         }
-
-        let part = footer.index;
-        let room = Place {
-            offset: blocks_at,
-            len: part.place.offset.saturating_sub(blocks_at),
-        };
-        let bytes = read_part(&*file, path, part, "an index")?;
-        let index = Index::new(bytes, footer.blocks, room)
-            .map_err(|m| malformed(path, part.place.offset, m))?;
+        let form = form(path, &header, &footer)?;
+        let (dictionary, blocks_at) = open_dictionary(&*file, path, form, &header, &footer)?;
+        let index = open_index(&*file, path, &footer, form, blocks_at)?;
 
         let map = match reads {
             Reads::Map => file.map().map_err(|e| Error::io("map", path, e))?,
             Reads::Pread => None,
         };
         Ok(Segment {
-            form: Form::of(header.version, footer.records),
+            form,
+            range: Range::new(&footer.first, &footer.last),
+            own_dictionary: dictionary.memory(),
+            dictionary: Arc::new(dictionary),
             map: map.map(|map| Mapped::new(map, index.blocks())),
             meta: Meta {
                 number: expect.number,
@@ -129,10 +127,99 @@ impl Segment {
         Ok(())
     }
 
+    /// Takes the dictionary of another segment, if that has the same: those of a run do.
+    pub(crate) fn share_dictionary(&mut self, other: &Segment) {
+        if self.dictionary == other.dictionary {
+            self.dictionary = other.dictionary.clone();
+            self.own_dictionary = 0;
+        }
+    }
+
+    /// The same segment, opened again with its filter.
+    pub(crate) fn with_filter(&self, vfs: &Arc<dyn Vfs>, reads: Reads) -> Result<Segment> {
+        let named = self.meta.named();
+        let mut again = Segment::open(vfs, &self.path, self.store, &named, reads)?;
+        again.dictionary = self.dictionary.clone();
+        again.own_dictionary = self.own_dictionary;
+        Ok(again)
+    }
+
     /// The bytes of the filter, be it loaded or not.
     pub(crate) fn filter_size(&self) -> u64 {
         self.footer.filter.place.len
     }
+}
+
+/// The form of blocks, if header and footer agree on it.
+fn form(path: &Path, header: &Header, footer: &Footer) -> Result<Form> {
+    let form = Form::of(header.version, footer.records);
+    if matches!(form, Form::Packed { .. }) == footer.dictionary.is_some() {
+        return Ok(form);
+    }
+    let version = header.version;
+    Err(Error::corrupt(
+        path,
+        footer.footer_at(),
+        format!("the footer of a segment of format version {version}"),
+        "that of another version",
+    ))
+}
+
+/// The dictionary, and where blocks begin: behind it.
+fn open_dictionary(
+    file: &dyn File,
+    path: &Path,
+    form: Form,
+    header: &Header,
+    footer: &Footer,
+) -> Result<(Dictionary, u64)> {
+    let (Form::Packed { .. }, Some(again)) = (form, footer.dictionary) else {
+        return Ok((Dictionary::plain(), header.len));
+    };
+    let end = footer.index.place.offset;
+    let (dictionary, len) = read_dictionary(file, path, header.len, end)?;
+    // The second is for repairs alone, but whoever finds it damaged should hear of it while
+    // the first is not. There is one way to store a dictionary.
+    let mut stored = Vec::new();
+    dictionary.encode(&mut stored);
+    let second = read_stored_dictionary(file, path, again.offset, footer.footer_at())?;
+    if second == stored && len == again.len {
+        return Ok((dictionary, header.len + len));
+    }
+    Err(Error::corrupt(
+        path,
+        again.offset,
+        "the same dictionary as behind the header",
+        "another",
+    ))
+}
+
+/// The index, in the form that is searched.
+pub(super) fn open_index(
+    file: &dyn File,
+    path: &Path,
+    footer: &Footer,
+    form: Form,
+    blocks_at: u64,
+) -> Result<Index> {
+    let place = footer.index.place;
+    let bad = |m| malformed(path, place.offset, m);
+    let mut bytes = read_part(file, path, footer.index, "an index")?;
+    let mut len = usize::try_from(place.len).unwrap_or(usize::MAX);
+    if let Form::Old(_) = form {
+        let stored = bytes.as_slice().get(..len).unwrap_or_default();
+        let converted = old::convert(stored).map_err(bad)?;
+        len = converted.len();
+        bytes = HugeBytes::zeroed(len)
+            .map_err(|e| Error::io("allocate memory for the index of", path, e))?;
+        let room = bytes.as_mut_slice().iter_mut();
+        room.zip(&converted).for_each(|(to, byte)| *to = *byte);
+    }
+    let room = Place {
+        offset: blocks_at,
+        len: place.offset.saturating_sub(blocks_at),
+    };
+    Index::new(bytes, len, footer.blocks, room).map_err(bad)
 }
 
 /// Where the entries of a segment come from.
@@ -189,25 +276,4 @@ pub(super) fn read_any_header(file: &dyn File, path: &Path) -> Result<Header> {
         unknown_field(path, tag, "no fields in the header of a segment")?;
     }
     Ok(header)
-}
-
-/// Reads the index or the filter, which lies within the file.
-pub(super) fn read_part(file: &dyn File, path: &Path, part: Part, name: &str) -> Result<HugeBytes> {
-    let memory = |e| Error::io("allocate memory for a part of", path, e);
-    let len = usize::try_from(part.place.len)
-        .map_err(|_| memory(std::io::ErrorKind::OutOfMemory.into()))?;
-    let mut bytes = HugeBytes::zeroed(len).map_err(memory)?;
-    let buffer = bytes.as_mut_slice().get_mut(..len).unwrap_or_default();
-    read_exact_at(file, buffer, part.place.offset).map_err(|e| Error::io("read", path, e))?;
-    let computed = checksum(part.place.offset, buffer);
-    if computed != part.crc {
-        return Err(bad_checksum(
-            path,
-            part.place.offset,
-            name,
-            part.crc,
-            computed,
-        ));
-    }
-    Ok(bytes)
 }

@@ -2,16 +2,20 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::block::{self, Block};
+use super::dictionary::Dictionary;
 use super::footer::Footer;
 use super::index::{Index, Located};
+use super::packed::{Probe, common};
 use super::{Cursor, Fault, Form, Meta, Place, bad_checksum};
+use crate::codec::Codec;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::header::{StoreId, malformed};
 use crate::record::Stored;
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::sync::thread_local;
-use crate::vfs::{File, Map, prefetch, read_exact_at};
+use crate::vector::prefetch_lines;
+use crate::vfs::{File, Map, read_exact_at};
 use crate::wire::Malformed;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -33,12 +37,61 @@ pub(crate) struct Segment {
     pub(super) store: StoreId,
     pub(super) footer: Footer,
     pub(super) form: Form,
+    pub(super) dictionary: Arc<Dictionary>,
+    /// Its bytes of memory, unless another segment answers for them.
+    pub(super) own_dictionary: usize,
     pub(super) index: Index,
     /// Where blocks begin.
     pub(super) blocks_at: u64,
     pub(super) meta: Meta,
+    pub(super) range: Range,
     pub(super) filter: Filter,
     pub(super) map: Option<Mapped>,
+}
+
+/// The range of keys, as far as a few bytes of its ends tell.
+#[derive(Debug)]
+pub(super) struct Range {
+    /// What the first and the last key begin with.
+    common: Vec<u8>,
+    /// The heads of the rest of both.
+    first: u64,
+    last: u64,
+}
+
+impl Range {
+    pub(super) fn new(first: &[u8], last: &[u8]) -> Range {
+        let len = common(first, last);
+        let rest = |key: &[u8]| head(key.get(len..).unwrap_or_default());
+        Range {
+            common: first.get(..len).unwrap_or_default().to_vec(),
+            first: rest(first),
+            last: rest(last),
+        }
+    }
+
+    /// Whether a key lies in the range, if so little tells it.
+    #[inline]
+    fn surely_holds(&self, key: &[u8]) -> bool {
+        key.strip_prefix(self.common.as_slice())
+            .is_some_and(|rest| {
+                let head = head(rest);
+                head > self.first && head < self.last
+            })
+    }
+}
+
+/// The first eight bytes of a key as a number: of two keys whose heads differ, the one with
+/// the lesser head is the lesser.
+#[inline]
+fn head(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let bytes = key.iter().chain(std::iter::repeat(&0)).take(8);
+            bytes.fold(0, |head, &byte| head << 8 | u64::from(byte))
+        }
+    }
 }
 
 /// The file's bytes, and which blocks of them were verified.
@@ -83,9 +136,20 @@ impl Segment {
         self.footer.records
     }
 
+    /// How its keys were to be coded; `None` if it is of an older format, or of a codec that
+    /// this build does not know.
+    pub(crate) fn codec(&self) -> Option<Codec> {
+        self.footer.codec
+    }
+
     /// Whether `key` lies in the segment's range.
     #[inline]
     pub(crate) fn covers(&self, key: &[u8]) -> bool {
+        self.range.surely_holds(key) || self.covers_closely(key)
+    }
+
+    #[inline(never)]
+    fn covers_closely(&self, key: &[u8]) -> bool {
         self.meta.keys > 0 && key >= self.meta.first.as_slice() && key <= self.meta.last.as_slice()
     }
 
@@ -94,10 +158,15 @@ impl Segment {
         &self.filter
     }
 
-    /// Bytes of memory for the index and the marks of verified blocks.
+    /// Bytes of memory for the index, the dictionary and the marks of verified blocks.
     pub(crate) fn memory_index(&self) -> usize {
         let marks = self.map.as_ref().map_or(0, |m| m.verified.len() * 8);
-        self.index.memory() + marks
+        self.index.memory() + self.own_dictionary + marks
+    }
+
+    /// Of those, for the dictionary; 0 if another segment of the run answers for it.
+    pub(crate) fn own_dictionary(&self) -> usize {
+        self.own_dictionary
     }
 
     /// Looks a key up in the one block that can hold it.
@@ -114,16 +183,17 @@ impl Segment {
     /// The first half of [`find`](Segment::find): where the key's block is. The
     /// block is asked for, so that a batch can locate all of its keys first.
     pub(crate) fn locate(&self, key: &[u8]) -> Result<Option<Located>> {
-        let located = self.index.locate(key).map_err(|m| self.bad_index(m))?;
+        let located = self
+            .index
+            .locate(&Probe::new(key))
+            .map_err(|m| self.bad_index(m))?;
         if let (Some(mapped), Some(located)) = (&self.map, located)
             && mapped.is_verified(located.ordinal)
             && let Some(bytes) = mapped.bytes(located.place)
         {
             // Which lines a search touches is known only step by step, and each
             // step would wait for memory: ask for all of a block of usual size.
-            for line in bytes.chunks(64).take(PREFETCH_LINES) {
-                prefetch(line.as_ptr());
-            }
+            prefetch_lines(bytes, PREFETCH_LINES);
         }
         Ok(located)
     }
@@ -134,12 +204,12 @@ impl Segment {
         let record = match &self.map {
             Some(mapped) => {
                 let bytes = self.mapped_block(mapped, located)?;
-                self.find_in(bytes, place, key)?
+                self.find_in(bytes, located, key)?
             }
             None => BUFFER.with(|buffer| {
                 let buffer = &mut *buffer.borrow_mut();
                 self.read_verified(place, buffer)?;
-                self.find_in(buffer, place, key)
+                self.find_in(buffer, located, key)
             })?,
         };
         Ok(Found {
@@ -149,10 +219,15 @@ impl Segment {
     }
 
     #[inline]
-    fn find_in(&self, bytes: &[u8], place: Place, key: &[u8]) -> Result<Option<Stored>> {
-        Block::parse(bytes, self.form)
-            .and_then(|block| block.find(key))
-            .map_err(|fault| self.bad_block(fault, place))
+    fn find_in(&self, bytes: &[u8], located: Located, key: &[u8]) -> Result<Option<Stored>> {
+        self.parse(bytes)
+            .and_then(|block| block.find(&Probe::new(key), located))
+            .map_err(|fault| self.bad_block(fault, located.place))
+    }
+
+    #[inline]
+    pub(super) fn parse<'a>(&'a self, bytes: &'a [u8]) -> std::result::Result<Block<'a>, Fault> {
+        Block::parse(bytes, self.form, &self.dictionary)
     }
 
     #[inline]
@@ -217,6 +292,23 @@ impl Segment {
 
     pub(super) fn bad_index(&self, m: Malformed) -> Error {
         malformed(&self.path, self.footer.index.place.offset, m)
+    }
+
+    pub(crate) fn blocks(&self) -> usize {
+        self.index.blocks()
+    }
+
+    /// The first key of the block of that number.
+    pub(crate) fn first_key_of(&self, block: usize) -> Result<Option<Vec<u8>>> {
+        let Some(place) = self.index.nth(block).map_err(|m| self.bad_index(m))? else {
+            return Ok(None);
+        };
+        let (mut buffer, mut key) = (Vec::new(), Vec::new());
+        self.read_verified(place, &mut buffer)?;
+        self.parse(&buffer)
+            .and_then(|block| block.step(block::At::Start, &mut key))
+            .map_err(|fault| self.bad_block(fault, place))?;
+        Ok(Some(key))
     }
 
     /// All entries in order, read with calls and verified.

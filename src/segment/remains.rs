@@ -1,22 +1,24 @@
 //! A segment's file that may be damaged: whose it is, and what it says of itself.
 #![deny(clippy::indexing_slicing)]
 
-use super::Form;
-use super::block::{self, Block, measure};
+use super::block::{self, At, Block, measure};
+use super::dictionary::Dictionary;
 use super::footer::Footer;
 use super::open::{SegmentRef, read_any_header};
+use super::part::read_dictionary;
+use super::{Form, old};
 use crate::error::{Error, Result};
-use crate::header::{self, Header, StoreId};
+use crate::header::{self, Header, StoreId, VERSION};
 use crate::vfs::{File, Vfs, Window};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where blocks begin if the header does not tell: behind one of this version.
-const BLOCKS_AT: u64 = 52;
+/// Where a header ends that does not tell: no version has another.
+const HEADER: u64 = 52;
 
 /// The most bytes that a block has: it ends with the entry that brings it to about
-/// 4 KiB, and a key has less than 64 KiB.
-pub(super) const MAX_BLOCK: u64 = 128 << 10;
+/// 5 KiB, and a key has less than 64 KiB, which codes may double.
+pub(super) const MAX_BLOCK: u64 = 256 << 10;
 
 /// A segment that was looked at, without its blocks. Its file is opened again when they
 /// are read: a store has more segments than a process may have files open.
@@ -44,8 +46,8 @@ impl Remains {
             Err(error) if !known(&error) => return Err(error),
             header => header,
         };
-        let blocks_at = header.as_ref().map_or(BLOCKS_AT, |header| header.len);
-        let footer = match Footer::read(&*file, path, size, blocks_at) {
+        let header_len = header.as_ref().map_or(HEADER, |header| header.len);
+        let footer = match Footer::read(&*file, path, size, header_len) {
             Err(error) if !known(&error) => return Err(error),
             footer => footer,
         };
@@ -89,16 +91,33 @@ impl Remains {
         self.claimed
     }
 
-    /// The form of its blocks, if header and footer or the first block tell. A block of
-    /// one form never passes for one of another: its first entry shares nothing and has a
-    /// suffix, so that the two numbers it begins with cannot be read as something else.
+    /// The form of its blocks, if header and footer or the first block tell. That a block
+    /// of one form passes for one of another takes more than its checksum: lengths and
+    /// orders must fit too.
     pub(crate) fn form(&self, vfs: &dyn Vfs) -> Option<Form> {
         match (self.header(), self.footer()) {
             (Some(header), Some(footer)) => return Some(Form::of(header.version, footer.records)),
-            (None, Some(footer)) if !footer.records => return Some(Form::Bare),
+            (None, Some(footer)) if footer.dictionary.is_some() => {
+                let records = footer.records;
+                return Some(Form::Packed { records });
+            }
+            (None, Some(footer)) if !footer.records => return Some(Form::Old(old::Form::Bare)),
             _ => {}
         }
         self.first_block(vfs, |form, _| form)
+    }
+
+    /// The form where nothing tells it, but for what is left: of the store's own kind.
+    pub(super) fn likely_form(&self, stamps: bool) -> Form {
+        let version = match (self.header(), self.footer()) {
+            (Some(header), _) => header.version,
+            (None, Some(footer)) if footer.dictionary.is_none() => old::LAST,
+            _ => VERSION,
+        };
+        Form::of(
+            version,
+            self.footer().map_or(stamps, |footer| footer.records),
+        )
     }
 
     /// Whether entries of the store have times, as far as the footer or the first block
@@ -108,24 +127,73 @@ impl Remains {
             return Some(footer.stamps);
         }
         self.first_block(vfs, |form, block| match form {
-            Form::Bare => Some(false),
-            Form::Millis => Some(true),
-            Form::Records => has_times(&block).then_some(true),
+            form if form.is_bare() => Some(false),
+            Form::Old(old::Form::Millis) => Some(true),
+            _ => has_times(&block).then_some(true),
         })?
     }
 
     /// What the first block tells, if it is intact.
     fn first_block<T>(&self, vfs: &dyn Vfs, read: impl FnOnce(Form, Block<'_>) -> T) -> Option<T> {
-        let at = self.blocks_at();
-        let mut window = Window::new(self.file(vfs).ok()?, self.size);
-        let bytes = window.get(at, MAX_BLOCK);
-        let (form, block) = Form::ALL.into_iter().find_map(|form| {
-            let bytes = bytes.get(..measure(bytes, form)?)?;
+        let file = self.file(vfs).ok()?;
+        let mut window = Window::new(file.clone(), self.size);
+        let known = self.header().map(|header| Form::of(header.version, false));
+        let is_old = |form: &Form| matches!(form, Form::Old(_));
+        for form in Form::ALL {
+            if known.is_some_and(|known| is_old(&known) != is_old(&form)) {
+                continue;
+            }
+            let Ok((dictionary, at)) = self.dictionary(&*file, form, &mut Vec::new()) else {
+                continue;
+            };
+            let bytes = window.get(at, MAX_BLOCK);
+            let block = measure(bytes, form, &dictionary).and_then(|len| bytes.get(..len));
+            let Some(bytes) = block else {
+                continue;
+            };
             let (stored, computed) = block::checksums(bytes, at);
-            let block = Block::parse(bytes, form).ok()?;
-            (stored == computed && block.check().is_ok()).then_some((form, block))
-        })?;
-        Some(read(form, block))
+            let block = Block::parse(bytes, form, &dictionary);
+            if let Ok(block) = block
+                && stored == computed
+                && block.check(None).is_ok()
+            {
+                return Some(read(form, block));
+            }
+        }
+        None
+    }
+
+    /// The dictionary, and where blocks begin. If the first part is damaged, that is told
+    /// to `harmless` where the second one is intact.
+    pub(super) fn dictionary(
+        &self,
+        file: &dyn File,
+        form: Form,
+        harmless: &mut Vec<Error>,
+    ) -> Result<(Dictionary, u64)> {
+        let header_len = self.header().map_or(HEADER, |header| header.len);
+        if let Form::Old(_) = form {
+            return Ok((Dictionary::plain(), header_len));
+        }
+        let again = self.footer().and_then(|footer| footer.dictionary);
+        let end = self.footer().map_or(self.size, Footer::footer_at);
+        let first = read_dictionary(file, &self.path, header_len, end);
+        match (first, again) {
+            (Ok((dictionary, len)), _) => {
+                if let Some(again) = again {
+                    let second = read_dictionary(file, &self.path, again.offset, end);
+                    harmless.extend(second.err());
+                }
+                Ok((dictionary, header_len + len))
+            }
+            (Err(damage), Some(again)) => {
+                let second = read_dictionary(file, &self.path, again.offset, end);
+                let (dictionary, len) = second.map_err(|_| damage.clone())?;
+                harmless.push(damage);
+                Ok((dictionary, header_len + len))
+            }
+            (Err(damage), _) => Err(damage),
+        }
     }
 
     /// Why nothing tells whose the file is, if that is because the disk does not give it.
@@ -135,15 +203,11 @@ impl Remains {
             _ => None,
         }
     }
-
-    pub(super) fn blocks_at(&self) -> u64 {
-        self.header().map_or(BLOCKS_AT, |header| header.len)
-    }
 }
 
 /// Whether an entry of a block has a time.
 fn has_times(block: &Block<'_>) -> bool {
-    let (mut at, mut key) = (0, Vec::new());
+    let (mut at, mut key) = (At::Start, Vec::new());
     while let Ok(Some((stored, next))) = block.step(at, &mut key) {
         if stored.first().is_some() {
             return true;

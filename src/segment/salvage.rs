@@ -6,23 +6,23 @@
 //! damaged, the next is looked for at every byte.
 #![deny(clippy::indexing_slicing)]
 
-use super::block::{self, Block, measure};
-use super::index::{Index, begins_index, is_index_of};
-use super::open::read_part;
+use super::block::{self, At, Block, measure};
+use super::dictionary::Dictionary;
+use super::index::{self, Index};
+use super::old;
+use super::open::open_index;
+use super::part::read_part;
 use super::remains::{MAX_BLOCK, Remains};
 use super::{Form, Place, bad_checksum};
 use crate::error::{Error, Result};
-use crate::header::{VERSION, malformed};
 use crate::record::Stored;
-use crate::vfs::{File, Vfs, Window};
+use crate::vfs::{Vfs, Window};
 use std::ops::Range;
 
 /// Bytes that one step searches at most.
 const STEP: u64 = 256 << 10;
 /// The most that is read to see whether an index lies behind the blocks.
 const MAX_INDEX: u64 = 64 << 20;
-/// What its first entry takes at most: two lengths of a byte, and two numbers.
-const FIRST_ENTRY: u64 = 22;
 
 /// The entries of a segment as far as it is intact, in the order of keys.
 #[derive(Debug)]
@@ -30,7 +30,10 @@ pub(crate) struct Salvage {
     remains: Remains,
     window: Window,
     form: Form,
+    dictionary: Dictionary,
     blocks: Blocks,
+    /// Where blocks begin.
+    begin: u64,
     /// Where the next block is, or where one is looked for.
     at: u64,
     /// Where blocks end, as far as that is known.
@@ -39,7 +42,7 @@ pub(crate) struct Salvage {
     gap: Option<(u64, Error)>,
     /// The present block and the next entry in it.
     block: Place,
-    entry: usize,
+    entry: At,
     /// The present key; after the last entry of a block, the one that keys must be above.
     key: Vec<u8>,
     record: Stored,
@@ -83,7 +86,7 @@ pub(crate) struct Gap {
 impl Salvage {
     /// Begins before the first entry. Keys must be above `above`, the last of the segment
     /// before in the same run. `stamps` says whether entries of the store have times. An
-    /// error only if the file cannot be opened.
+    /// error only if the file cannot be opened, or has no dictionary left.
     pub(crate) fn open(
         vfs: &dyn Vfs,
         remains: Remains,
@@ -91,14 +94,14 @@ impl Salvage {
         above: &[u8],
     ) -> Result<Salvage> {
         let file = remains.file(vfs)?;
-        let form = remains.form(vfs).unwrap_or(Form::of(VERSION, stamps));
+        let form = remains.form(vfs).unwrap_or(remains.likely_form(stamps));
         let mut harmless: Vec<Error> = remains.header.as_ref().err().cloned().into_iter().collect();
-        let begin = remains.blocks_at();
+        let (dictionary, begin) = remains.dictionary(&*file, form, &mut harmless)?;
         let mut blocks = Blocks::Searched { found: Vec::new() };
         let mut end = remains.size;
         if let Ok(footer) = &remains.footer {
             end = footer.index.place.offset;
-            match open_index(&*file, &remains, begin) {
+            match open_index(&*file, &remains.path, footer, form, begin) {
                 Ok(index) => blocks = Blocks::Indexed { index, next: 0 },
                 Err(error) => harmless.push(error),
             }
@@ -109,12 +112,14 @@ impl Salvage {
             window: Window::new(file, end),
             remains,
             form,
+            dictionary,
             blocks,
+            begin,
             at: begin,
             end,
             gap: None,
             block: Place { offset: 0, len: 0 },
-            entry: 0,
+            entry: At::Start,
             key: above.to_vec(),
             record: Stored::Seen(None),
             harmless,
@@ -151,7 +156,7 @@ impl Salvage {
     pub(crate) fn step(&mut self) -> Result<Step> {
         if self.block.len > 0 {
             let bytes = self.window.get(self.block.offset, self.block.len);
-            let step = Block::parse(bytes, self.form)
+            let step = Block::parse(bytes, self.form, &self.dictionary)
                 .and_then(|block| block.step(self.entry, &mut self.key));
             match step {
                 Ok(Some((record, next))) => {
@@ -204,7 +209,7 @@ impl Salvage {
                 return Ok(Step::Searching);
             }
             let bytes = self.window.get(self.at, MAX_BLOCK);
-            let damage = match measure(bytes, self.form) {
+            let damage = match measure(bytes, self.form, &self.dictionary) {
                 Some(len) => {
                     let place = Place {
                         offset: self.at,
@@ -232,11 +237,8 @@ impl Salvage {
                 }
                 self.gap = Some((self.at, damage));
             }
-            // A block begins with its codec, 0.
             let bytes = self.window.get(self.at, MAX_BLOCK);
-            let rest = bytes.get(1..).unwrap_or_default();
-            let zero = rest.iter().position(|&byte| byte == 0);
-            self.at += 1 + zero.unwrap_or(rest.len()) as u64;
+            self.at += block::next_candidate(bytes, self.form) as u64;
         }
         Ok(self.end())
     }
@@ -244,7 +246,7 @@ impl Salvage {
     /// Goes before the first entry of a block that was judged intact.
     fn enter(&mut self, place: Place) -> Step {
         self.block = place;
-        self.entry = 0;
+        self.entry = At::Start;
         match self.gap.take() {
             Some((from, damage)) => Step::Lost(Gap {
                 bytes: from..place.offset,
@@ -277,7 +279,13 @@ impl Salvage {
     /// What is wrong with a block, if anything.
     fn judge(&mut self, place: Place) -> Result<Option<Error>> {
         let bytes = self.window.get(place.offset, place.len);
-        let damage = match judge(bytes, place, self.form, &self.key, &self.remains) {
+        let damage = match judge(
+            bytes,
+            place,
+            (self.form, &self.dictionary),
+            &self.key,
+            &self.remains,
+        ) {
             Ok(()) => return Ok(None),
             Err(error @ Error::UnsupportedFormat { .. }) => return Err(error),
             Err(damage) => damage,
@@ -306,28 +314,31 @@ impl Salvage {
             return false;
         };
         // Before much is read: damaged bytes that begin like an index are rare.
-        let room = self.remains.blocks_at()..=first.offset;
+        let room = self.begin..=first.offset;
         let rest = self.remains.size.saturating_sub(self.at).min(MAX_INDEX);
-        begins_index(self.window.get(self.at, FIRST_ENTRY), room)
-            && is_index_of(self.window.get(self.at, rest), found, self.at)
+        let begin = self.window.get(self.at, index::BEGIN as u64);
+        match self.form {
+            Form::Packed { .. } => {
+                index::begins_index(begin, room)
+                    && index::is_index_of(self.window.get(self.at, rest), found, self.at)
+            }
+            Form::Old(_) => {
+                old::begins_index(begin, room)
+                    && old::is_index_of(self.window.get(self.at, rest), found, self.at)
+            }
+        }
     }
-}
-
-fn open_index(file: &dyn File, remains: &Remains, begin: u64) -> Result<Index> {
-    let footer = remains.footer.as_ref().map_err(Clone::clone)?;
-    let part = footer.index;
-    let bytes = read_part(file, &remains.path, part, "an index")?;
-    let room = Place {
-        offset: begin,
-        len: part.place.offset.saturating_sub(begin),
-    };
-    Index::new(bytes, footer.blocks, room)
-        .map_err(|m| malformed(&remains.path, part.place.offset, m))
 }
 
 /// Whether the bytes are a block with entries, all of which can be read and are in order
 /// above `above`.
-fn judge(bytes: &[u8], place: Place, form: Form, above: &[u8], remains: &Remains) -> Result<()> {
+fn judge(
+    bytes: &[u8],
+    place: Place,
+    (form, dictionary): (Form, &Dictionary),
+    above: &[u8],
+    remains: &Remains,
+) -> Result<()> {
     let path = &remains.path;
     let (stored, computed) = block::checksums(bytes, place.offset);
     if stored != computed {
@@ -340,18 +351,18 @@ fn judge(bytes: &[u8], place: Place, form: Form, above: &[u8], remains: &Remains
         ));
     }
     let bad = |fault: super::Fault| fault.into_error(path, place.offset);
-    let block = Block::parse(bytes, form).map_err(bad)?;
-    block.check().map_err(bad)?;
-    let (mut at, mut key) = (0, Vec::new());
+    let block = Block::parse(bytes, form, dictionary).map_err(bad)?;
+    block.check(None).map_err(bad)?;
+    let (mut at, mut key) = (At::Start, Vec::new());
     while let Some((_, next)) = block.step(at, &mut key).map_err(bad)? {
-        if at == 0 && key.as_slice() <= above {
+        if at == At::Start && key.as_slice() <= above {
             let found = format!("the key \"{}\"", key.escape_ascii());
             let expected = "a key above those of the block before";
             return Err(Error::corrupt(path, place.offset, expected, found));
         }
         at = next;
     }
-    if at == 0 {
+    if at == At::Start {
         return Err(Error::corrupt(
             path,
             place.offset,

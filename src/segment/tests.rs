@@ -42,6 +42,8 @@ fn params(stamps: bool, block_size: usize) -> Params {
         stamps,
         records: stamps,
         place: 0,
+        codec: Some(crate::codec::Codec::Plain),
+        coder: Arc::new(Coder::plain()),
         filter: FilterKind::Blocked,
         filter_size: Size::for_rate(FilterKind::Blocked, 0.01),
         block_size,
@@ -66,7 +68,10 @@ impl Lab {
         let guess = writer.size();
         let meta = writer.finish(true).unwrap();
         let far = guess.abs_diff(meta.size);
-        assert!(far < 600 + meta.size / 10, "{guess} {}", meta.size);
+        // Keys that wait may be separators too.
+        let longest = entries.keys().map(Vec::len).max().unwrap_or(0) as u64;
+        let most = 600 + meta.size / 10 + 2 * longest;
+        assert!(far < most, "{guess} {}", meta.size);
         meta
     }
 
@@ -320,6 +325,20 @@ fn one_key_comes_back() {
 }
 
 #[test]
+fn a_range_is_that_of_the_keys() {
+    let lab = lab();
+    let keys = ["ab", "abcdefgh", "abcdefghij", "b"].map(|key| (key.into(), PLAIN));
+    let meta = lab.write("a.seg", &keys.into(), params(false, 4096));
+    let segment = lab.open("a.seg", &meta, Reads::Map).unwrap();
+    for key in ["ab", "ab\0", "abcdefgg", "abcdefghi", "azzzzzzzzz", "b"] {
+        assert!(segment.covers(key.as_bytes()), "{key}");
+    }
+    for key in ["", "a", "aa", "aazzzzzzzzz", "b\0", "ba", "bbbbbbbbbb", "c"] {
+        assert!(!segment.covers(key.as_bytes()), "{key}");
+    }
+}
+
+#[test]
 fn a_segment_without_keys_has_none() {
     let lab = lab();
     let meta = lab.write("a.seg", &Entries::new(), params(true, 4096));
@@ -504,37 +523,6 @@ fn a_block_in_another_place_is_noticed() {
     assert_eq!(segment.verify_all(&mut |_| {}).len(), 2);
 }
 
-/// Bytes that no writer made, under checksums that fit.
-#[test]
-fn a_block_that_was_made_up_never_panics() {
-    let mut random = Random(77);
-    let mut builder = block::Builder::new(true);
-    for (key, record) in urls(70, 2) {
-        builder.push(&key, record);
-    }
-    let mut good = Vec::new();
-    assert!(builder.finish(0, &mut good));
-    for _ in 0..20_000 {
-        let mut bytes = good.clone();
-        for _ in 0..1 + random.below(3) {
-            let at = random.below(bytes.len() as u64) as usize;
-            bytes[at] = random.next() as u8;
-        }
-        bytes.truncate(bytes.len() - (random.below(3) * random.below(40)) as usize);
-        for form in Form::ALL {
-            let Ok(block) = block::Block::parse(&bytes, form) else {
-                continue;
-            };
-            let _ = block.find(b"https://www.site3.example/a/item?id=5");
-            let _ = block.check();
-            let (mut at, mut key) = (0, Vec::new());
-            while let Ok(Some((_, next))) = block.step(at, &mut key) {
-                at = next;
-            }
-        }
-    }
-}
-
 fn unsupported(result: Result<Arc<Segment>>) -> (&'static str, String) {
     match result.unwrap_err() {
         Error::UnsupportedFormat { what, found, .. } => (what, found),
@@ -592,78 +580,15 @@ fn what_this_build_does_not_know_is_named() {
     assert_eq!(unsupported(open(&other)), ("filter kind", "5".into()));
     let other = with_footer(&lab, &meta, |f| {
         let at = find(f, 14 | MUST_UNDERSTAND);
-        f[at] = 1;
+        f[at] = 2;
     });
-    assert_eq!(unsupported(open(&other)), ("block codec", "1".into()));
-    // A footer that lacks a field is damaged, not new.
+    assert_eq!(unsupported(open(&other)), ("block codec", "2".into()));
+    // A footer that lacks a field is damaged, not new: the last two are of the dictionary
+    // and the codec, which need not be there.
     let other = with_footer(&lab, &meta, |f| f.truncate(f.len() - 7));
+    assert_eq!(open(&other).unwrap().codec(), None);
+    let other = with_footer(&lab, &meta, |f| f.truncate(f.len() - 7 - 22));
     assert!(matches!(open(&other), Err(Error::Corrupt(_))));
-}
-
-#[test]
-fn a_record_state_of_a_later_version_is_refused_by_name() {
-    let mut builder = block::Builder::new(true);
-    builder.push(b"key", Stored::Seen(Some(10)));
-    let mut bytes = Vec::new();
-    assert!(builder.finish(0, &mut bytes));
-    // codec, base, no payloads, shared, length, then the record code.
-    assert_eq!(bytes[..6], [0, 10, 0, 0, 3, 1]);
-    bytes[5] = 7;
-    let block = block::Block::parse(&bytes, Form::Records).unwrap();
-    assert!(matches!(
-        block.find(b"key"),
-        Err(Fault::Unsupported {
-            what: "record state",
-            found: 7,
-            ..
-        })
-    ));
-    bytes[0] = 7;
-    assert!(matches!(
-        block::Block::parse(&bytes, Form::Records),
-        Err(Fault::Unsupported {
-            what: "block codec",
-            found: 7,
-            ..
-        })
-    ));
-}
-
-/// As version 1 wrote it: milliseconds, no payloads, two states.
-#[test]
-fn a_block_of_version_1_is_read() {
-    let mut bytes = vec![0];
-    crate::wire::put_varint(&mut bytes, 1_732_900_000_123);
-    bytes.extend_from_slice(&[0, 1, 1, b'a', 0, 1, 0, b'b']);
-    bytes.extend_from_slice(&[0, 1, 0xc1, 0x3e, b'c']); // 1000 ms later
-    bytes.extend_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0]);
-    let crc = checksum(0, &bytes);
-    bytes.extend_from_slice(&crc.to_le_bytes());
-    let block = block::Block::parse(&bytes, Form::Millis).unwrap();
-    block.check().unwrap();
-    let at = |seconds| Some(Stored::Seen(Some(seconds)));
-    assert_eq!(block.find(b"a").unwrap(), at(1_732_900_000));
-    assert_eq!(block.find(b"b").unwrap(), Some(PLAIN));
-    assert_eq!(block.find(b"c").unwrap(), at(1_732_900_001));
-    assert_eq!(block::measure(&bytes, Form::Millis), Some(bytes.len()));
-    assert_eq!(block::measure(&bytes, Form::Records), None);
-}
-
-#[test]
-fn the_common_beginning_is_counted() {
-    let mut random = Random(1);
-    for _ in 0..2000 {
-        let mut key = |n| {
-            (0..random.below(n))
-                .map(|_| random.below(2) as u8)
-                .collect::<Vec<_>>()
-        };
-        let shared = key(20);
-        let a = [shared.clone(), key(12)].concat();
-        let b = [shared, key(12)].concat();
-        let slow = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
-        assert_eq!(coded::common(&a, &b), slow);
-    }
 }
 
 /// The real files, but reading them is refused while the flag is set.
@@ -777,7 +702,7 @@ fn a_failed_read_is_an_error() {
         let mut cursor = segment.cursor();
         assert!(cursor.advance().is_err());
         // Blocks, and each other part, once.
-        let parts = segment.index.blocks() + 5;
+        let parts = segment.index.blocks() + 7;
         assert_eq!(segment.verify_all(&mut |_| {}).len(), parts);
         flag.store(false, Relaxed);
         assert!(segment.find(late).unwrap().record.is_some());

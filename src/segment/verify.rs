@@ -1,11 +1,12 @@
 //! Reads a whole segment and checks all that it says.
 #![deny(clippy::indexing_slicing)]
 
-use super::block::Block;
-use super::footer::{Footer, Part};
+use super::footer::Footer;
 use super::open::read_header;
+use super::packed::Probe;
+use super::part::{Part, read_dictionary};
 use super::reader::Segment;
-use super::{Place, bad_checksum};
+use super::{Place, bad_checksum, block};
 use crate::error::{Error, Result};
 use crate::filter;
 use crate::vfs::read_exact_at;
@@ -39,7 +40,7 @@ impl Segment {
     }
 
     /// Reads every byte of the file, with calls, and answers every damaged part:
-    /// header, blocks, index, filter, footer. Checks checksums, the order of
+    /// header, dictionaries, blocks, index, filter, footer. Checks checksums, the order of
     /// keys, that each lies in the segment's range, is found through the index
     /// and is in the filter, counts, and the content hash. `progress` is called
     /// with the number of bytes that each step has read.
@@ -60,11 +61,13 @@ impl Segment {
         }
         let header = read_header(&*self.file, &self.path, self.store, meta.number).map(|_| ());
         pass.keep(header);
-        let header = Place {
-            offset: 0,
-            len: self.blocks_at,
-        };
-        self.hash(&mut pass, header, progress);
+        let dictionary = self.footer.dictionary.map_or(0, |again| again.len);
+        let header_len = self.blocks_at.saturating_sub(dictionary);
+        let place = |offset, len| Place { offset, len };
+        self.hash(&mut pass, place(0, header_len), progress);
+        if self.footer.dictionary.is_some() {
+            self.verify_dictionary(&mut pass, place(header_len, dictionary), progress);
+        }
 
         for ordinal in 0..self.index.blocks() {
             let checked = self.verify_block(&mut pass, ordinal, progress);
@@ -80,9 +83,12 @@ impl Segment {
         }
         self.verify_part(&mut pass, self.footer.index, "an index", progress);
         self.verify_part(&mut pass, self.footer.filter, "a filter", progress);
+        if let Some(again) = self.footer.dictionary {
+            self.verify_dictionary(&mut pass, again, progress);
+        }
 
-        let footer = Footer::read(&*self.file, &self.path, meta.size, self.blocks_at);
-        let footer_at = self.footer.filter.place.end().unwrap_or(meta.size);
+        let footer = Footer::read(&*self.file, &self.path, meta.size, header_len);
+        let footer_at = self.footer.footer_at();
         progress(meta.size.saturating_sub(footer_at));
         let same = footer.and_then(|footer| {
             if footer == self.footer {
@@ -143,15 +149,21 @@ impl Segment {
             let found = format!("the key \"{}\"", key.escape_ascii());
             Error::corrupt(&self.path, place.offset, expected, found)
         };
-        let reached = |key: &[u8]| match self.index.locate(key) {
-            Ok(Some(located)) if located.ordinal == ordinal => Ok(()),
+        let locate = |key: &[u8]| match self.index.locate(&Probe::new(key)) {
+            Ok(Some(located)) if located.ordinal == ordinal => Ok(located),
             Ok(_) => Err(wrong(key, "a key that the index leads to")),
             Err(m) => Err(self.bad_index(m)),
         };
-        let block = Block::parse(bytes, self.form).map_err(bad)?;
-        block.check().map_err(bad)?;
-        let (mut at, mut key, mut first) = (0, Vec::new(), true);
+        let block = self.parse(bytes).map_err(bad)?;
+        let (mut at, mut key, mut first) = (block::At::Start, Vec::new(), true);
         while let Some((_, next)) = block.step(at, &mut key).map_err(bad)? {
+            if first {
+                let located = locate(&key)?;
+                if located.matched < located.separator {
+                    return Err(wrong(&key, "a key that begins with its block's separator"));
+                }
+                block.check(Some(located.separator)).map_err(bad)?;
+            }
             if first && !pass.last.is_empty() && key <= pass.last {
                 return Err(wrong(&key, "a key above those of the block before"));
             }
@@ -161,9 +173,6 @@ impl Segment {
             let hash = filter::hash(self.seed(), &key);
             if !self.filter().may_contain(hash) {
                 return Err(wrong(&key, "a key that the filter knows"));
-            }
-            if first {
-                reached(&key)?;
             }
             pass.first.get_or_insert_with(|| key.clone());
             pass.keys += 1;
@@ -175,9 +184,32 @@ impl Segment {
             return Err(wrong(&[], "a block with entries"));
         }
         // What is between the first key and the last is then reached as well.
-        reached(&key)?;
+        locate(&key)?;
         pass.last = key;
         Ok(())
+    }
+
+    /// A part that has the dictionary must have the one that is used.
+    fn verify_dictionary(&self, pass: &mut Pass, place: Place, progress: &mut dyn FnMut(u64)) {
+        let before = pass.damage.len();
+        self.hash(pass, place, progress);
+        if pass.damage.len() > before {
+            return;
+        }
+        let end = place.end().unwrap_or(place.offset);
+        let read = read_dictionary(&*self.file, &self.path, place.offset, end);
+        let same = read.and_then(|(dictionary, len)| {
+            if dictionary == *self.dictionary && len == place.len {
+                return Ok(());
+            }
+            Err(Error::corrupt(
+                &self.path,
+                place.offset,
+                "the dictionary that was read when the segment was opened",
+                "another",
+            ))
+        });
+        pass.keep(same);
     }
 
     fn verify_counts(&self, pass: &Pass) -> Result<()> {
@@ -196,7 +228,7 @@ impl Segment {
         };
         Err(Error::corrupt(
             &self.path,
-            footer.filter.place.end().unwrap_or_default(),
+            footer.footer_at(),
             text(footer.keys, footer.key_bytes, &footer.first, &footer.last),
             text(pass.keys, pass.key_bytes, first, &pass.last),
         ))

@@ -1,11 +1,15 @@
 //! Writes a segment, from keys in order.
 //!
 //! What is held in memory: one block, the index, 8 bytes a key for the filter,
-//! and a buffer for writes. Lookups come to a file only once it is complete, so
+//! the dictionary, and a buffer for writes. Lookups come to a file only once it is complete, so
 //! that nothing is synced before the end.
 
-use super::footer::{Footer, Part, Piece};
+use super::coder::Coder;
+use super::footer::{Footer, Piece};
+use super::packed::common;
+use super::part::{Part, dictionary_part};
 use super::{MAX_KEY, Meta, Place, block, checksum, index};
+use crate::codec::Codec;
 use crate::error::{Error, Result};
 use crate::filter::{self, FilterKind};
 use crate::header::{self, FileKind, StoreId};
@@ -36,7 +40,10 @@ pub(crate) struct Params {
     pub(crate) filter: FilterKind,
     /// Of the filter.
     pub(crate) filter_size: filter::Size,
-    /// A block ends when it reaches this many bytes.
+    /// How its keys are coded, if all of them were sampled for it; and by what.
+    pub(crate) codec: Option<Codec>,
+    pub(crate) coder: Arc<Coder>,
+    /// About how many bytes a block has.
     pub(crate) block_size: usize,
     pub(crate) sequences: (u64, u64),
     /// The segments that this one is merged from.
@@ -56,9 +63,7 @@ pub(crate) struct Writer {
     block: block::Builder,
     index: index::Builder,
     filter: filter::Builder,
-    /// The first key of the block that is being filled.
-    block_first: Vec<u8>,
-    /// The last key of the block before.
+    /// The last key of the last block.
     block_before: Vec<u8>,
     first: Vec<u8>,
     last: Vec<u8>,
@@ -73,12 +78,13 @@ impl Writer {
         let mut sink = Sink::new(file, path);
         let header = header::encode(FileKind::Segment, params.store, params.number, &[]);
         sink.buffer.extend_from_slice(&header);
+        let dictionary = dictionary_part(params.coder.dictionary(), sink.at());
+        sink.buffer.extend_from_slice(&dictionary);
         Ok(Writer {
             sink,
-            block: block::Builder::new(params.records),
+            block: block::Builder::new(params.coder.clone(), params.records, params.block_size),
             index: index::Builder::default(),
             filter: filter::Builder::new(params.filter, params.filter_size),
-            block_first: Vec::new(),
             block_before: Vec::new(),
             first: Vec::new(),
             last: Vec::new(),
@@ -99,11 +105,8 @@ impl Writer {
         if !self.params.records && record != Stored::Seen(None) {
             return Err(self.sink.refuse("only plain keys go without records"));
         }
-        if self.block.size() >= self.params.block_size {
-            self.end_block()?;
-        }
-        if self.block.is_empty() {
-            set(&mut self.block_first, key);
+        if let Some(entries) = self.block.cut() {
+            self.end_block(entries)?;
         }
         if self.keys == 0 {
             set(&mut self.first, key);
@@ -133,7 +136,10 @@ impl Writer {
     /// Ends the file and makes it durable; its directory is left to the caller. The last of
     /// a run says so.
     pub(crate) fn finish(mut self, is_last: bool) -> Result<Meta> {
-        self.end_block()?;
+        while self.block.waiting() > 0 {
+            let entries = self.block.cut().unwrap_or(self.block.waiting());
+            self.end_block(entries)?;
+        }
         let mut bytes = Vec::new();
         if !self.index.finish(&mut bytes) {
             return Err(self.sink.refuse("its index is larger than 4 GiB"));
@@ -145,6 +151,8 @@ impl Writer {
             .finish()
             .map_err(|e| Error::io("allocate memory for the filter of", &self.sink.path, e))?;
         let filter_part = self.sink.part(filter.bytes())?;
+        let dictionary = dictionary_part(self.params.coder.dictionary(), self.sink.at());
+        let dictionary = self.sink.part(&dictionary)?.place;
         let (content, at) = self.sink.content()?;
         let footer = Footer {
             seed: self.params.seed,
@@ -167,6 +175,8 @@ impl Writer {
             index,
             filter: filter_part,
             parameters: filter.parameters(),
+            dictionary: Some(dictionary),
+            codec: self.params.codec,
         };
         let size = self.sink.end(&footer.encode(at))?;
         Ok(Meta {
@@ -181,23 +191,34 @@ impl Writer {
         })
     }
 
-    fn end_block(&mut self) -> Result<()> {
-        if self.block.is_empty() {
-            return Ok(());
-        }
+    /// Writes the block of the first entries that wait.
+    fn end_block(&mut self, entries: usize) -> Result<()> {
         // Before the block goes to the buffer, so that an error changes nothing.
         self.sink.flush(WRITE)?;
+        let first = self.block.key(0);
+        let separator = if self.index.blocks() == 0 {
+            &[]
+        } else {
+            // It is above `block_before`, so it is longer than what they share.
+            let len = common(&self.block_before, first) + 1;
+            first.get(..len).unwrap_or(first)
+        };
+        let (separator, len) = (separator.to_vec(), separator.len());
+        set(&mut self.block_before, self.block.key(entries - 1));
         let offset = self.sink.at();
-        if !self.block.finish(offset, &mut self.sink.buffer) {
-            return Err(self.sink.refuse("a block is larger than 4 GiB"));
+        if !self
+            .block
+            .finish(entries, len, offset, &mut self.sink.buffer)
+        {
+            return Err(self
+                .sink
+                .refuse("the records of a block are larger than 16 MiB"));
         }
         let place = Place {
             offset,
             len: self.sink.at() - offset,
         };
-        self.index
-            .push(&self.block_before, &self.block_first, place);
-        set(&mut self.block_before, &self.last);
+        self.index.push(&separator, place);
         Ok(())
     }
 }

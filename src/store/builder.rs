@@ -2,6 +2,7 @@
 
 use super::{Progress, RepairReport, Seen, VerifyReport, open, place, repair, verify};
 use crate::canon::Canon;
+use crate::codec::Codec;
 use crate::env::Env;
 use crate::error::Result;
 use crate::filter::FilterKind;
@@ -126,6 +127,25 @@ impl Builder {
         self
     }
 
+    /// How the keys of new segments are coded; [`Codec::Standard`] by default. It is kept with
+    /// the store until it is opened for writing with another, and applies to all after
+    /// [`compact`](Seen::compact). What [`Codec::Dense`] makes counts as an index; with a
+    /// [`memory`](Builder::memory) below 128 MiB it is as [`Codec::Standard`].
+    ///
+    /// ```
+    /// # use seendb::{Codec, Seen};
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("crawl.seen");
+    /// let seen = Seen::builder(&path).codec(Codec::Dense).open()?;
+    /// seen.insert("https://example.com/")?;
+    /// seen.compact()?; // what flushes wrote is dense only once it is merged
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn codec(mut self, codec: Codec) -> Builder {
+        self.options.codec = Some(codec);
+        self
+    }
+
     /// Bytes of memory for memtables, filters and indexes together, at least 8 MiB and four
     /// times what a memtable takes. By default they take as much as they need.
     ///
@@ -164,7 +184,7 @@ impl Builder {
         self
     }
 
-    /// The size in bytes at which a run goes on in another segment, 256 MiB by
+    /// The size in bytes at which a run goes on in another segment, 128 MiB by
     /// default.
     pub fn segment_size(mut self, bytes: u64) -> Builder {
         self.options.segment_size = bytes;
@@ -267,7 +287,8 @@ impl Builder {
     ///
     /// Only if neither a manifest nor a segment tells them, [`canon`](Builder::canon) must
     /// say the policy, and [`stamps`](Builder::stamps) whether entries have times.
-    /// [`filter`](Builder::filter), [`false_positive_rate`](Builder::false_positive_rate),
+    /// [`filter`](Builder::filter), [`codec`](Builder::codec),
+    /// [`false_positive_rate`](Builder::false_positive_rate),
     /// [`segment_size`](Builder::segment_size) and [`env`](Builder::env) are the new
     /// store's too.
     ///

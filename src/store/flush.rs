@@ -7,11 +7,12 @@
 
 use super::core::{Core, Writer, lock};
 use super::view::{Frozen, Run, View};
-use crate::compact::{Fate, Older, RunWriter, STOP_RUNS, Target, delay};
+use crate::codec::Codec;
+use crate::compact::{Fate, Older, RunWriter, STOP_RUNS, Target, coder_for, delay};
 use crate::error::{Error, Result};
 use crate::filter::FilterPlan;
 use crate::options::Driver;
-use crate::segment::{Meta, Segment, SegmentRef};
+use crate::segment::{Meta, Segment, SegmentRef, allowed};
 use crate::sync::thread;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -47,12 +48,14 @@ impl Core {
         let records = self.stamps || frozen.memtable.has_tombstones();
         let places = frozen.memtable.sorted(b"");
         let (plan, filter) = self.plan_filters(writer, places.len() as u64, &[]);
+        let codec = self.codec().of_flush();
         let mut run_writer = RunWriter::new(self.target(
             frozen.sequences,
             frozen.position,
             Vec::new(),
             records,
             filter,
+            codec,
         ));
         let written = self
             .write_run(writer, frozen, places, &mut run_writer)
@@ -92,6 +95,12 @@ impl Core {
         let mut number = || writer.live().take_number();
         // All that is older is in these runs, or comes from them.
         let older = self.older(&self.view.load().runs);
+        run_writer.code_with(coder_for(run_writer, places.len() as u64, |from| {
+            let from = usize::try_from(from).unwrap_or(usize::MAX);
+            let places = places.get(from..).unwrap_or_default();
+            let entries = places.iter().map(|&place| frozen.memtable.entry(place));
+            entries.map_while(|entry| entry.map(|entry| entry.key))
+        }));
         for place in places {
             let Some(entry) = frozen.memtable.entry(place) else {
                 continue;
@@ -113,22 +122,19 @@ impl Core {
         metas: &[Meta],
     ) -> Result<Option<Arc<Run>>> {
         let mut room = self.room_for_filters(writer, plan);
-        let mut segments = Vec::with_capacity(metas.len());
+        let mut segments: Vec<Arc<Segment>> = Vec::with_capacity(metas.len());
         for meta in metas {
             let mut segment = self.open_without_filter(&meta.named())?;
             if segment.filter_size() <= room {
                 segment.load_filter()?;
                 room -= segment.filter_size();
             }
+            if let Some(first) = segments.first() {
+                segment.share_dictionary(first);
+            }
             segments.push(Arc::new(segment));
         }
         Ok((!segments.is_empty()).then(|| Run::new(segments, self.counters.sum().misses())))
-    }
-
-    pub(super) fn open_segment(&self, named: &SegmentRef) -> Result<Segment> {
-        let mut segment = self.open_without_filter(named)?;
-        segment.load_filter()?;
-        Ok(segment)
     }
 
     fn open_without_filter(&self, named: &SegmentRef) -> Result<Segment> {
@@ -171,6 +177,11 @@ impl Core {
         Older::new(segments.collect(), self.seed)
     }
 
+    /// How keys are coded now.
+    pub(super) fn codec(&self) -> Codec {
+        allowed(self.view.load().codec, self.options.memory)
+    }
+
     /// Where a new run goes.
     pub(super) fn target(
         &self,
@@ -179,6 +190,7 @@ impl Core {
         inputs: Vec<u64>,
         records: bool,
         filter: FilterPlan,
+        codec: Codec,
     ) -> Target {
         Target {
             vfs: self.options.env.vfs.clone(),
@@ -189,6 +201,8 @@ impl Core {
             stamps: self.stamps,
             records,
             filter,
+            codec,
+            is_sampled: true,
             segment_size: self.options.segment_size,
             sequences,
             position,

@@ -8,7 +8,7 @@ use super::commit::Commit;
 use super::core::{Core, RunningMerge, Writer, lock};
 use super::flush::segment_refs;
 use super::view::{Run, View};
-use crate::compact::{Candidate, Merge, Purge, RunCursor, next_merge, next_piece};
+use crate::compact::{Candidate, Merge, Purge, next_merge, next_piece};
 use crate::error::Result;
 use crate::segment::Meta;
 use crate::sync::MutexGuard;
@@ -27,7 +27,7 @@ impl Core {
         let candidates: Vec<Candidate> = runs
             .iter()
             .map(|run| Candidate {
-                bytes: run.bytes,
+                bytes: run.data_bytes(),
                 merge: running.iter().position(|merge| merge.has(run)),
             })
             .collect();
@@ -89,8 +89,12 @@ impl Core {
             }
             self.check_lock(writer)?;
             let runs = self.view.load().runs.clone();
-            // One alone is rewritten only for what may have expired in it, or for its filters.
-            let is_done = |run| self.view.load().expiry.is_never() && self.has_its_filters(run);
+            // One alone is rewritten only for what may have expired in it, or for its filters
+            // or its codec: none of an older format has one.
+            let is_done = |run: &Arc<Run>| {
+                let view = self.view.load();
+                view.expiry.is_never() && run.is_of(self.codec()) && self.has_its_filters(run)
+            };
             if runs.is_empty() || matches!(runs.as_slice(), [only] if is_done(only)) {
                 return Ok(Vec::new());
             }
@@ -128,16 +132,13 @@ impl Core {
         let numbers = metas().map(|meta| meta.number).collect();
         let keys = metas().map(|meta| meta.keys).sum();
         let (plan, filter) = self.plan_filters(writer, keys, &inputs);
+        let codec = self.codec();
         let mut segments = inputs.iter().flat_map(|run| &run.segments);
         let records = segments.any(|segment| segment.has_records());
-        let cursors = inputs
-            .iter()
-            .map(|run| RunCursor::new(&run.segments))
-            .collect();
         RunningMerge {
             merge: Merge::new(
-                cursors,
-                self.target((first, last), position, numbers, records, filter),
+                inputs.iter().map(|run| run.segments.clone()).collect(),
+                self.target((first, last), position, numbers, records, filter, codec),
                 purge,
                 self.options.piece,
             ),

@@ -100,11 +100,13 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
     let expiry = options.expiry.applied_to(manifest.expiry);
     let filters = options.filters(manifest.filters);
     let is_other = (filters.kind, filters.rate) != (manifest.filters.kind, manifest.filters.rate);
-    let has_changed = expiry != manifest.expiry || is_other;
+    let codec = options.codec.unwrap_or(manifest.codec);
+    let has_changed = expiry != manifest.expiry || is_other || codec != manifest.codec;
     manifest.expiry = expiry;
     // Another memory alone is told when the manifest is next saved: who takes turns with
     // others that were given more or less should not write it each time.
     manifest.filters = filters;
+    manifest.codec = codec;
     if has_changed {
         save(&*vfs, dir, &manifest)?;
     }
@@ -127,6 +129,7 @@ pub(super) fn open(dir: &Path, options: Options, fresh: bool) -> Result<Handle> 
             counts: manifest.counts.unwrap_or_default(),
             expiry: manifest.expiry,
             filters: manifest.filters,
+            codec: manifest.codec,
         }),
         latest: AtomicU64::new(0),
         #[cfg(feature = "tracing")]
@@ -197,6 +200,7 @@ pub(super) fn open_read_only(dir: &Path, options: Options) -> Result<Handle> {
             counts: Counts::default(),
             expiry: manifest.expiry,
             filters: manifest.filters,
+            codec: manifest.codec,
         }),
         latest: AtomicU64::new(0),
         #[cfg(feature = "tracing")]
@@ -234,6 +238,7 @@ fn create(dir: &Path, options: &Options) -> Result<Manifest> {
         epoch: 0,
         expiry: options.expiry.applied_to(Expiry::default()),
         filters: options.filters(FilterChoice::default()),
+        codec: options.codec.unwrap_or_default(),
     };
     save(&*env.vfs, dir, &manifest)?;
     Ok(manifest)

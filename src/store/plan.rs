@@ -6,6 +6,7 @@ use super::view::{Run, View};
 use crate::error::Result;
 use crate::filter::{FilterChoice, FilterKind, FilterPlan, Room, Size, fitting_rate, share};
 use crate::options::{MIN_MEMORY, memtable_for, reserved_for_memtables};
+use crate::segment::dictionary_memory;
 use std::sync::Arc;
 
 /// The filters of a run that is being written.
@@ -93,7 +94,7 @@ impl Core {
             let rate = share(choice.rate, keys, all, rates);
             return (FilterPlan::for_rate(choice.kind, rate), 0);
         };
-        let room = self.room(view, memory);
+        let room = self.room(view, memory, keys, inputs);
         let fits = fitting_rate(choice.kind, choice.rate, &runs, room.in_force());
         let rate = if fits > choice.rate {
             // The least in all for the memory there is: no bound can be kept to.
@@ -144,7 +145,7 @@ impl Core {
         let others = live.planned.iter().filter(|plan| plan.number != number);
         let planned: u64 = others.map(|plan| plan.bytes).sum();
         let taken: u64 = view.runs.iter().map(|run| run.filter_bytes).sum();
-        let room = self.room(&view, memory).filters;
+        let room = self.room(&view, memory, 0, &[]).filters;
         room.saturating_sub(taken).saturating_sub(planned)
     }
 
@@ -153,7 +154,7 @@ impl Core {
         let Some(memory) = self.options.memory else {
             return u64::MAX;
         };
-        let kept = self.room(&self.view.load(), memory).filters / 4 * (4 - QUARTERS);
+        let kept = self.room(&self.view.load(), memory, 0, &[]).filters / 4 * (4 - QUARTERS);
         self.room_for_filters(writer, 0).saturating_sub(kept)
     }
 
@@ -175,7 +176,9 @@ impl Core {
                 let bytes = segment.filter_size();
                 let is_left = segment.filter().memory() == 0 && bytes > 0;
                 if is_left && bytes <= room {
-                    segments.push(Arc::new(self.open_segment(&segment.meta().named())?));
+                    let options = &self.options;
+                    let loaded = segment.with_filter(&options.env.vfs, options.reads)?;
+                    segments.push(Arc::new(loaded));
                     room -= bytes;
                     has_loaded = true;
                 } else {
@@ -198,11 +201,15 @@ impl Core {
         Ok(())
     }
 
-    /// What is left for filters of a memory.
-    fn room(&self, view: &View, memory: u64) -> Room {
+    /// What is left for filters of a memory, once `inputs` have become one run of so many
+    /// keys: that has one dictionary, and an index as large as theirs.
+    fn room(&self, view: &View, memory: u64, keys: u64, inputs: &[Arc<Run>]) -> Room {
         let indexes = view.segments().map(|segment| segment.memory_index() as u64);
+        let gone: u64 = inputs.iter().map(|run| run.dictionary()).sum();
+        let largest = dictionary_memory(view.codec, keys);
+        let indexes = indexes.sum::<u64>().saturating_sub(gone) + largest;
         let memtable = self.options.memtable_size() as u64;
-        Room::new(memory, reserved_for_memtables(memtable), indexes.sum())
+        Room::new(memory, reserved_for_memtables(memtable), indexes)
     }
 
     /// What filters can be for the memory that was chosen, as the store is.

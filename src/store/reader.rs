@@ -186,6 +186,7 @@ impl Core {
             counts,
             expiry: manifest.expiry,
             filters: manifest.filters,
+            codec: manifest.codec,
             ..view.clone()
         });
         Ok(Some(found))

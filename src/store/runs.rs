@@ -46,7 +46,7 @@ impl Opening<'_> {
         let named = &self.manifest.runs;
         let mut runs: Vec<Vec<Opened>> = named
             .iter()
-            .map(|run| run.iter().map(|named| self.open_one(named)).collect())
+            .map(|run| self.open_run(run))
             .collect::<Result<_>>()?;
         for run in &runs {
             for opened in run {
@@ -57,6 +57,19 @@ impl Opening<'_> {
         self.load_filters(&mut runs)?;
         let runs = runs.into_iter().map(|run| self.run(run));
         Ok(runs.collect())
+    }
+
+    /// The segments of a run, which have one dictionary.
+    fn open_run(&self, named: &[SegmentRef]) -> Result<Vec<Opened>> {
+        let mut run: Vec<Opened> = Vec::with_capacity(named.len());
+        for named in named {
+            let mut opened = self.open_one(named)?;
+            if let (Opened::New(segment), Some(first)) = (&mut opened, run.first()) {
+                segment.share_dictionary(first.segment());
+            }
+            run.push(opened);
+        }
+        Ok(run)
     }
 
     fn open_one(&self, named: &SegmentRef) -> Result<Opened> {

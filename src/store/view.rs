@@ -1,5 +1,6 @@
 //! What a lookup sees: memtables and runs, from the newest to the oldest.
 
+use crate::codec::Codec;
 use crate::error::Result;
 use crate::filter::{FilterChoice, FilterKind};
 use crate::memtable::Memtable;
@@ -24,6 +25,7 @@ pub(super) struct View {
     pub(super) counts: Counts,
     pub(super) expiry: Expiry,
     pub(super) filters: FilterChoice,
+    pub(super) codec: Codec,
 }
 
 /// A memtable that takes no more entries and waits to be flushed.
@@ -79,6 +81,31 @@ impl Run {
             run.rate = weighted / run.keys as f64;
         }
         Arc::new(run)
+    }
+
+    /// Whether its keys are coded so.
+    pub(super) fn is_of(&self, codec: Codec) -> bool {
+        self.segments
+            .iter()
+            .all(|segment| segment.codec() == Some(codec))
+    }
+
+    /// Its size without filters, whose bits for each key differ from run to run.
+    pub(super) fn data_bytes(&self) -> u64 {
+        let filters: u64 = self
+            .segments
+            .iter()
+            .map(|segment| segment.filter_size())
+            .sum();
+        self.bytes.saturating_sub(filters)
+    }
+
+    /// Bytes of memory for its dictionaries: those of one run are one.
+    pub(super) fn dictionary(&self) -> u64 {
+        self.segments
+            .iter()
+            .map(|segment| segment.own_dictionary() as u64)
+            .sum()
     }
 
     /// The kind of its filters, as far as they are in memory.

@@ -1,8 +1,5 @@
-//! Memory that needs care: mapped files, huge pages, prefetch.
-#![allow(
-    unsafe_code,
-    reason = "mapping files and prefetching are not expressible in safe code"
-)]
+//! Memory that needs care: mapped files, huge pages.
+#![allow(unsafe_code, reason = "mapping files is not expressible in safe code")]
 
 use super::{Map, WriteMap};
 use memmap2::{Advice, Mmap, MmapMut, MmapOptions};
@@ -38,6 +35,10 @@ impl Map for FileMap {
     }
 
     fn populate(&self, offset: usize, len: usize) -> Result<()> {
+        // Of a map that is read at random, populating alone reads page by page: this reads
+        // all of a range that straddles pages in one request. It may be refused without
+        // harm.
+        let _ = self.map.advise_range(Advice::WillNeed, offset, len);
         #[cfg(target_os = "linux")]
         match self.map.advise_range(Advice::PopulateRead, offset, len) {
             Ok(()) => return Ok(()),
@@ -141,18 +142,4 @@ impl std::fmt::Debug for HugeBytes {
             .field("len", &self.map.len())
             .finish()
     }
-}
-
-/// Asks the processor to bring the cache line of `place` closer. Only a hint.
-#[inline(always)]
-pub(crate) fn prefetch<T>(place: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch never faults, whatever the address, and SSE is part of
-    // the x86_64 baseline.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(place.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
 }

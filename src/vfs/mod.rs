@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(crate) use io::{read_exact_at, write_all_at};
-pub(crate) use mmap::{HugeBytes, prefetch};
+pub(crate) use mmap::HugeBytes;
 pub use os::Os;
 pub(crate) use window::Window;
 

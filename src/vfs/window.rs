@@ -4,7 +4,7 @@ use super::{File, read_exact_at};
 use std::io::Error;
 use std::sync::Arc;
 
-/// Bytes that are read at once.
+/// Bytes that are read at once beyond those that are wanted.
 const PIECE: u64 = 256 << 10;
 /// What is given up where a read fails.
 const PAGE: u64 = 4096;
@@ -60,7 +60,8 @@ impl Window {
     }
 
     fn fill(&mut self, at: u64, want: u64) {
-        let len = want.max(PIECE).min(self.end.saturating_sub(at));
+        // More than is wanted, as what is wanted next may begin a byte further.
+        let len = want.saturating_add(PIECE).min(self.end.saturating_sub(at));
         self.at = at;
         self.bytes.clear();
         self.bytes.resize(usize::try_from(len).unwrap_or(0), 0);

@@ -1,8 +1,9 @@
 //! `len` believed a footer's number of keys: the sum over segments overflowed.
 
 use crate::support::expect_refused;
+use crate::targets::parts::{COUNTS, Parts};
 use crate::targets::sample::{Sample, path};
-use crate::targets::segment::{COUNTS, Parts, rename};
+use crate::targets::segment::rename;
 
 #[test]
 fn it_is_refused() {

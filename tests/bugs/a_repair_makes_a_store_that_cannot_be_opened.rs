@@ -3,8 +3,8 @@
 
 use crate::targets::files::MUST;
 use crate::targets::memory::Memory;
+use crate::targets::parts::Parts;
 use crate::targets::sample::{Sample, builder, builder_at, path};
-use crate::targets::segment::Parts;
 use seendb::vfs::Vfs;
 use seendb::{Canon, RepairReport};
 use std::ops::ControlFlow;

@@ -12,6 +12,7 @@ mod a_number_cannot_be_counted_on_from;
 mod a_reader_takes_logs_that_do_not_follow;
 mod a_record_replaces_what_there_is_not;
 mod a_repair_makes_a_store_that_cannot_be_opened;
+mod a_repair_takes_an_old_segment_for_a_new_one;
 mod a_repair_takes_milliseconds_for_seconds;
 mod a_repair_takes_tombstones_for_times;
 mod a_segment_of_a_store_without_stamps_has_times;

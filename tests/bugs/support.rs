@@ -1,8 +1,9 @@
 //! Stores whose files say something else than what was written to them.
 
+use crate::targets::answers::expect_typed;
 use crate::targets::files::{Header, frame_crc, u64_at};
 use crate::targets::memory::Memory;
-use crate::targets::sample::{Sample, builder, expect_typed, path};
+use crate::targets::sample::{Sample, builder, path};
 use seendb::vfs::Vfs;
 use seendb::{Error, Seen};
 use std::path::Path;

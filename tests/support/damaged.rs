@@ -14,7 +14,12 @@ pub fn urls(range: Range<u32>) -> Vec<String> {
     range
         .map(|i| {
             let mixed = i.wrapping_mul(0x9e37_79b1);
-            format!("https://www{}.example.com/{mixed:08x}/{i}", mixed % 13)
+            // No dictionary makes that much shorter.
+            let noise = u64::from(mixed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            format!(
+                "https://www{}.example.com/{mixed:08x}/{i}/{noise:016x}",
+                mixed % 13
+            )
         })
         .collect()
 }
@@ -71,13 +76,22 @@ pub fn killed(path: &Path, stamps: bool) {
 pub struct Parts {
     pub index: usize,
     pub filter: usize,
+    /// The second part with the dictionary.
+    pub again: usize,
     pub footer: usize,
+}
+
+impl Parts {
+    /// Where the first part with the dictionary ends: it is as long as the second.
+    pub fn dictionary(&self) -> usize {
+        52 + self.footer - self.again
+    }
 }
 
 pub fn parts(bytes: &[u8]) -> Parts {
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
     let footer = number(bytes.len() - 24);
-    // Fields 11 and 12: index and filter.
+    // Fields 11, 12 and 17: index, filter, and the dictionary's second part.
     let field = |tag: u8| {
         let mut at = footer;
         while bytes[at] != tag {
@@ -88,6 +102,7 @@ pub fn parts(bytes: &[u8]) -> Parts {
     Parts {
         index: field(11),
         filter: field(12),
+        again: field(17),
         footer,
     }
 }

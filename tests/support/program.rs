@@ -210,7 +210,12 @@ pub(crate) fn urls(count: usize) -> Vec<String> {
     (0..count as u64)
         .map(|i| {
             let mixed = i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 17;
-            format!("https://www{}.example/{mixed:x}/page-{i}.html", mixed % 97)
+            // No dictionary makes that much shorter.
+            let noise = mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            format!(
+                "https://www{}.example/{mixed:x}/{noise:016x}-{i}.html",
+                mixed % 97
+            )
         })
         .collect()
 }

@@ -9,6 +9,7 @@ use super::logs::is_refused;
 use super::order;
 use super::report::Lost;
 use super::sources::{Fixed, Sources, is_file, length};
+use crate::codec::Codec;
 use crate::error::{Error, Result};
 use crate::filter::FilterChoice;
 use crate::header::{self, FileKind, StoreId};
@@ -84,6 +85,7 @@ pub(super) fn look(
         epoch: 0,
         expiry: Expiry::default(),
         filters: FilterChoice::default(),
+        codec: Codec::default(),
         complete: false,
         covered,
     })

@@ -4,6 +4,7 @@
 //! found, the newest first; it becomes a store with its manifest, at the end.
 
 mod found;
+mod head;
 mod ledger;
 mod logs;
 mod order;
@@ -14,6 +15,7 @@ mod sources;
 
 pub use report::{Lost, RepairReport};
 
+use self::head::Head;
 use self::ledger::Ledger;
 use self::logs::Logs;
 use self::room::Room;
@@ -179,6 +181,7 @@ fn first_manifest(into: &Path, sources: &Sources, options: &Options) -> Result<M
         epoch: sources.epoch,
         expiry: options.expiry.applied_to(sources.expiry),
         filters: options.filters(sources.filters),
+        codec: options.codec.unwrap_or(sources.codec),
     })
 }
 
@@ -206,6 +209,9 @@ fn target(into: &Path, options: &Options, manifest: &Manifest) -> Target {
             manifest.filters.kind,
             share(manifest.filters.rate, 1, 1, 0.0),
         ),
+        codec: manifest.codec,
+        // Only its first keys: it is written in one go.
+        is_sampled: false,
         segment_size: options.segment_size,
         // The frames that are lost too: nobody is to look for them again.
         sequences: (1, manifest.sequence.saturating_sub(1)),
@@ -246,6 +252,7 @@ fn write(
         manifest.next_number = number.saturating_add(1);
         number
     };
+    let mut head = Head::default();
     while merged.advance()? {
         let stored = match merged.record() {
             // Whatever a segment says: without times, there is nothing more to a key.
@@ -257,10 +264,11 @@ fn write(
             if let Some(token) = stored.token() {
                 manifest.epoch = manifest.epoch.max(token.epoch);
             }
-            writer.add(merged.key(), stored, &mut number)?;
+            head.add(merged.key(), stored, writer, &mut number)?;
             counts.add(kind);
         }
     }
+    head.end(writer, &mut number)?;
     manifest.counts = Some(counts);
     let run: Vec<_> = writer.finish()?.iter().map(Meta::named).collect();
     if !run.is_empty() {

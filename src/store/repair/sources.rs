@@ -4,6 +4,7 @@ use super::found;
 use super::ledger::Ledger;
 use super::logs::{LogFile, is_refused};
 use super::run::Piece;
+use crate::codec::Codec;
 use crate::error::{Error, Result};
 use crate::filter::FilterChoice;
 use crate::header::StoreId;
@@ -48,6 +49,7 @@ pub(super) struct Sources {
     pub(super) epoch: u64,
     pub(super) expiry: Expiry,
     pub(super) filters: FilterChoice,
+    pub(super) codec: Codec,
     /// Whether a manifest has said that these are all.
     pub(super) complete: bool,
     /// Without a manifest: the frames that are in segments, as first and last numbers.
@@ -115,6 +117,7 @@ fn named(vfs: &dyn Vfs, dir: &Path, manifest: &Manifest, ledger: &Ledger<'_>) ->
         epoch: manifest.epoch,
         expiry: manifest.expiry,
         filters: manifest.filters,
+        codec: manifest.codec,
         complete: true,
         covered: Vec::new(),
     })

@@ -1,15 +1,11 @@
 //! A region of front-coded keys (see `coded`) that is read: search and steps.
 #![deny(clippy::indexing_slicing)]
 
-use super::MAX_KEY;
-use super::coded::{RESTART, common};
-use crate::vfs::prefetch;
+use super::super::MAX_KEY;
+use super::super::packed::common;
+use super::coded::RESTART;
 use crate::wire::{Malformed, Reader};
 use std::cmp::Ordering;
-
-/// The most cache lines that a search asks for before it walks through the entries
-/// of a restart; 16 URLs take about half as many.
-const GROUP_LINES: usize = 16;
 
 /// A varint at `at`, which is moved behind it. Most take one byte.
 #[inline(always)]
@@ -63,8 +59,6 @@ pub(super) struct Entry<'a> {
 /// The last entry that is not above a key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Floor {
-    /// Its place among the region's entries.
-    pub(super) ordinal: usize,
     pub(super) values_at: usize,
     /// Whether it is the key itself.
     pub(super) exact: bool,
@@ -171,17 +165,6 @@ impl<'a> Region<'a> {
         })
     }
 
-    /// Asks for the keys of all restarts, before a search goes from one to the next.
-    #[inline]
-    pub(super) fn prefetch_restarts(&self) {
-        for at in self.restarts {
-            let at = usize::try_from(u32::from_le_bytes(*at)).unwrap_or(usize::MAX);
-            if let Some(place) = self.entries.get(at) {
-                prefetch(place);
-            }
-        }
-    }
-
     /// A value, and the offset behind it.
     pub(super) fn value(&self, mut at: usize) -> Result<(u64, usize), Malformed> {
         let value = varint(self.entries, &mut at)?;
@@ -204,7 +187,7 @@ impl<'a> Region<'a> {
 
     /// The last restart whose key is not above `key`.
     #[inline]
-    pub(super) fn restart_for(&self, key: &[u8]) -> Result<Option<usize>, Malformed> {
+    fn restart_for(&self, key: &[u8]) -> Result<Option<usize>, Malformed> {
         let (mut low, mut high) = (0, self.restarts.len());
         while low < high {
             let middle = low + (high - low) / 2;
@@ -225,16 +208,10 @@ impl<'a> Region<'a> {
         };
         let mut at = self.restart(restart);
         let end = self.restart(restart + 1);
-        // The walk below learns of each line only at the end of the one before.
-        let group = self.entries.get(at..end).unwrap_or_default();
-        for line in group.chunks(64).take(GROUP_LINES) {
-            prefetch(line.as_ptr());
-        }
         let mut found = None;
         // How many bytes the last entry that was passed has in common with the
         // key. That entry is below the key.
         let mut matched = 0;
-        let mut ordinal = restart * RESTART;
         while at < end {
             let entry = self.entry(at)?;
             let mut exact = false;
@@ -258,14 +235,12 @@ impl<'a> Region<'a> {
                 }
             }
             found = Some(Floor {
-                ordinal,
                 values_at: entry.values_at,
                 exact,
             });
             if exact {
                 break;
             }
-            ordinal += 1;
             at = entry.next;
         }
         Ok(found)
