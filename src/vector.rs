@@ -114,7 +114,7 @@ impl<'a> Columns<'a> {
 
     /// The same 16 entries at a time. SSE2 is part of the x86_64 baseline.
     #[cfg(target_arch = "x86_64")]
-    #[inline]
+    #[inline(always)]
     fn scan_sse2(&self, from: usize, matched: u8, byte: u8) -> Stop {
         use std::arch::x86_64::*;
         const LANES: usize = 16;
@@ -128,56 +128,53 @@ impl<'a> Columns<'a> {
             }
             keep
         };
-        let load = |bytes: &[u8; LANES]| {
-            // SAFETY: 16 bytes are read from a reference to as many; the load needs no
-            // alignment.
-            unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
+        // Checked once, so that no load has to be: the last of them begins at or before the
+        // last entry of the last column.
+        if self.bytes.len() < self.entries * Self::WIDTH + LANES {
+            return self.scan_portable(from, matched, byte);
+        }
+        let load = |at: usize| {
+            debug_assert!(at + LANES <= self.bytes.len());
+            // SAFETY: `at` is below `entries * WIDTH`, behind which there are 16 bytes; the
+            // load needs no alignment.
+            unsafe { _mm_loadu_si128(self.bytes.as_ptr().add(at).cast()) }
         };
-        let chunk = |at: usize| -> Option<&[u8; LANES]> { self.bytes.get(at..)?.first_chunk() };
-        let (mut entry, mut pieces) = (from, 0);
-        while entry < self.entries {
-            let (Some(shared), Some(first), Some(counts)) = (
-                chunk(entry),
-                chunk(self.entries + entry),
-                chunk(2 * self.entries + entry),
-            ) else {
-                let rest = self.scan_portable(entry, matched, byte);
-                return Stop {
-                    entry: rest.entry,
-                    pieces: pieces + rest.pieces,
-                };
-            };
-            let (shared, first, counts) = (load(shared), load(first), load(counts));
-            // SAFETY: SSE2 is there on every x86_64.
-            let (mask, zero) = unsafe {
-                let matched = _mm_set1_epi8(matched.cast_signed());
-                let byte = _mm_set1_epi8(byte.cast_signed());
+        let mut entry = from;
+        // SAFETY: SSE2 is there on every x86_64, and `keep` reads 16 of 32 bytes, from 0 to 16
+        // on.
+        unsafe {
+            let matched = _mm_set1_epi8(matched.cast_signed());
+            let byte = _mm_set1_epi8(byte.cast_signed());
+            let zero = _mm_setzero_si128();
+            let mut pieces = zero;
+            while entry < self.entries {
+                let shared = load(entry);
+                let first = load(self.entries + entry);
+                let counts = load(2 * self.entries + entry);
                 let not_more = _mm_cmpeq_epi8(_mm_min_epu8(shared, matched), shared);
                 let as_much = _mm_cmpeq_epi8(shared, matched);
                 let not_below = _mm_cmpeq_epi8(_mm_max_epu8(first, byte), first);
                 let passes = _mm_andnot_si128(not_below, as_much);
                 let stops = _mm_andnot_si128(passes, not_more);
-                (
-                    _mm_movemask_epi8(stops).cast_unsigned(),
-                    _mm_setzero_si128(),
-                )
-            };
-            let passed = ((mask | 1 << LANES).trailing_zeros() as usize).min(self.entries - entry);
-            let keep = KEEP.get(LANES - passed..).and_then(<[u8]>::first_chunk);
-            let keep = keep.map_or(zero, load);
-            // SAFETY: as above.
-            pieces += unsafe {
-                let sums = _mm_sad_epu8(_mm_and_si128(counts, keep), zero);
-                let high = _mm_srli_si128::<8>(sums);
-                // At most 16 * 255.
-                _mm_cvtsi128_si32(_mm_add_epi64(sums, high)).cast_unsigned() as usize
-            };
-            entry += passed;
-            if passed < LANES {
+                let mask = _mm_movemask_epi8(stops).cast_unsigned();
+                let left = self.entries - entry;
+                if mask == 0 && left >= LANES {
+                    pieces = _mm_add_epi64(pieces, _mm_sad_epu8(counts, zero));
+                    entry += LANES;
+                    continue;
+                }
+                let passed = ((mask | 1 << LANES).trailing_zeros() as usize).min(left);
+                let keep = _mm_loadu_si128(KEEP.as_ptr().add(LANES - passed).cast());
+                let counts = _mm_and_si128(counts, keep);
+                pieces = _mm_add_epi64(pieces, _mm_sad_epu8(counts, zero));
+                entry += passed;
                 break;
             }
+            let high = _mm_srli_si128::<8>(pieces);
+            // At most 255 for each of 65,535 entries.
+            let pieces = _mm_cvtsi128_si32(_mm_add_epi64(pieces, high)).cast_unsigned() as usize;
+            Stop { entry, pieces }
         }
-        Stop { entry, pieces }
     }
 }
 

@@ -177,6 +177,12 @@ impl Memtable {
         (entry.key == key).then_some(entry)
     }
 
+    /// Whether readers can see no entry.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.arena.bytes().is_empty()
+    }
+
     /// Starts loading the slot of `hash`.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {

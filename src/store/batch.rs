@@ -313,7 +313,19 @@ pub(super) struct Keys {
     size: usize,
 }
 
+/// Bytes of a URL's key, as long as none was seen.
+const USUAL_KEY: usize = 80;
+
 impl Keys {
+    /// With room for so many of usual length.
+    pub(super) fn with_capacity(keys: usize) -> Keys {
+        Keys {
+            bytes: Vec::with_capacity(keys.saturating_mul(USUAL_KEY)),
+            ends: Vec::with_capacity(keys),
+            size: 0,
+        }
+    }
+
     pub(super) fn push<U: ToKey + ?Sized>(&mut self, url: &U, canon: &Canon) -> Result<()> {
         let key = url.to_key(canon).map_err(Error::invalid)?;
         self.bytes.extend_from_slice(&key);

@@ -14,6 +14,7 @@ use crate::memtable::entry_size;
 use crate::record::{Record, Stored, seconds_of};
 use crate::segment::{Located, Segment};
 use crate::stats::LookupStats;
+use std::borrow::Cow;
 
 /// Lookups whose memory accesses are under way at the same time.
 const GROUP: usize = 32;
@@ -98,17 +99,21 @@ impl Core {
 
     pub(super) fn get_many<U: ToKey>(&self, urls: &[U]) -> Result<Vec<Option<Record>>> {
         let mut found = Vec::with_capacity(urls.len());
-        let mut keys = Keys::default();
+        let mut keys: Vec<Cow<'_, [u8]>> = Vec::with_capacity(urls.len().min(CHUNK));
+        let mut hashes = Vec::with_capacity(urls.len().min(CHUNK));
         // In pieces, so that keys take bounded memory however many there are.
         for (piece, urls) in urls.chunks(CHUNK).enumerate() {
             keys.clear();
+            hashes.clear();
             for (place, url) in urls.iter().enumerate() {
-                keys.push(url, &self.canon)
-                    .map_err(|e| e.at(piece * CHUNK + place))?;
+                let key = url.to_key(&self.canon).map_err(Error::invalid);
+                let key = key.map_err(|e| e.at(piece * CHUNK + place))?;
+                hashes.push(self.hash(&key));
+                keys.push(key);
             }
-            let hashes = self.hashes(&keys);
             let view = self.view.load();
-            self.find_many(&view, &keys, &hashes, |stored| {
+            let key = |place: usize| keys.get(place).map_or(&[][..], |key| key);
+            self.find_many(&view, &key, &hashes, |stored| {
                 let live = stored.and_then(|stored| self.live(&view, stored));
                 found.push(live.and_then(Stored::record));
             })?;
@@ -118,7 +123,7 @@ impl Core {
 
     pub(super) fn insert_many<U: ToKey>(&self, urls: &[U]) -> Result<Vec<bool>> {
         self.writer()?;
-        let mut keys = Keys::default();
+        let mut keys = Keys::with_capacity(urls.len().min(CHUNK));
         for (place, url) in urls.iter().enumerate() {
             keys.push(url, &self.canon).map_err(|e| e.at(place))?;
             self.check_size(&keys)?;
@@ -201,7 +206,7 @@ impl Core {
             let seconds = self.stamp(manner.at);
             new.clear();
             let mut was_there = false;
-            self.find_many(&view, keys, &hashes, |found| {
+            self.find_many(&view, &|place| keys.get(place), &hashes, |found| {
                 new.push(found.is_none_or(|stored| {
                     let live = view.expiry.is_live(&stored, || seconds.unwrap_or(0));
                     was_there |= !live;
@@ -248,10 +253,10 @@ impl Core {
     }
 
     /// Looks all keys up, and gives each answer in order.
-    pub(super) fn find_many(
+    pub(super) fn find_many<'a>(
         &self,
         view: &View,
-        keys: &Keys,
+        key: &dyn Fn(usize) -> &'a [u8],
         hashes: &[u64],
         mut each: impl FnMut(Option<Stored>),
     ) -> Result<()> {
@@ -263,7 +268,7 @@ impl Core {
             outcome = find_group(
                 view,
                 group,
-                &|place| keys.get(first + place),
+                &|place| key(first + place),
                 &mut found,
                 &mut work,
             );
@@ -288,13 +293,15 @@ fn find_group<'a>(
     work: &mut LookupStats,
 ) -> Result<()> {
     for &hash in hashes {
-        for memtable in view.memtables() {
-            memtable.prefetch(hash);
-        }
         view.prefetch_filters(hash);
     }
-    for &hash in hashes {
-        for memtable in view.memtables() {
+    // Slots of a memtable without entries have no memory yet, and asking for them would
+    // look for it each time.
+    for memtable in view.memtables().filter(|memtable| !memtable.is_empty()) {
+        for &hash in hashes {
+            memtable.prefetch(hash);
+        }
+        for &hash in hashes {
             memtable.prefetch_entry(hash);
         }
     }

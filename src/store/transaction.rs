@@ -48,7 +48,8 @@ impl Core {
             self.check_writable(writer)?;
             let view = self.view.load_full();
             found.clear();
-            self.find_many(&view, keys, &hashes, |stored| found.push(stored))?;
+            let key = |place| keys.get(place);
+            self.find_many(&view, &key, &hashes, |stored| found.push(stored))?;
             let (now, ceiling) = match manner.at {
                 Some(at) => (at, at),
                 None => self.now_and_ceiling(),

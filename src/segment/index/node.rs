@@ -21,7 +21,7 @@
 use super::super::Place;
 use super::super::packed::{List, Plain, Rows};
 use crate::vector::prefetch_lines;
-use crate::wire::{Malformed, Reader};
+use crate::wire::Malformed;
 
 /// The most entries of a node.
 pub(super) const FANOUT: usize = 64;
@@ -53,14 +53,24 @@ impl<'a> Node<'a> {
         };
         let bytes = index.get(at..).ok_or(malformed)?;
         let (head, rest) = bytes.split_first_chunk::<HEAD>().ok_or(malformed)?;
-        let mut head = Reader::new(head);
-        let entries = usize::from(head.u8("entries")?);
-        let flags = head.u8("flags")?;
-        let level = head.u8("a level")?;
-        let zero = head.u8("zero")?;
-        let strings = head.length_u32("a length")?;
-        let before = head.u64("a number of blocks")?;
-        let base = head.u64("an offset")?;
+        let &[
+            entries,
+            flags,
+            level,
+            zero,
+            s0,
+            s1,
+            s2,
+            s3,
+            ref rest_of_head @ ..,
+        ] = head;
+        let entries = usize::from(entries);
+        let strings = u32::from_le_bytes([s0, s1, s2, s3]);
+        let strings = usize::try_from(strings).map_err(|_| malformed)?;
+        let ([before, base], _) = rest_of_head.as_chunks::<8>() else {
+            return Err(malformed);
+        };
+        let (before, base) = (u64::from_le_bytes(*before), u64::from_le_bytes(*base));
         if !(1..=FANOUT).contains(&entries) || flags > WIDE || zero != 0 {
             return Err(malformed);
         }
