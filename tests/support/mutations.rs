@@ -438,8 +438,15 @@ pub const ALL: &[Mutation] = &[
     mutation(
         "lanes of a vector behind the last entry count",
         "src/vector.rs",
-        ".trailing_zeros() as usize).min(self.entries - entry);",
+        ".trailing_zeros() as usize).min(left);",
         ".trailing_zeros() as usize).min(LANES);",
+        &[LIB],
+    ),
+    mutation(
+        "a scan in vectors reads behind its list",
+        "src/vector.rs",
+        "if self.bytes.len() < self.entries * Self::WIDTH + LANES {",
+        "if self.bytes.len() < self.entries * Self::WIDTH {",
         &[LIB],
     ),
     mutation(
